@@ -17,7 +17,7 @@ const INVALID = [
 const from = (caller) => ({ 'cf-connecting-ip': caller });
 const ask = (target, headers, options) => stack.get(target, { ...options, headers });
 
-/** Expects the single refusal of invalid credentials, which does not reveal which credentials exist. */
+/** Expects the refusal that is the same for all invalid credentials, so that it does not reveal which credentials exist. */
 function expectRejected(answer) {
   const error = expectError(answer, 401, 'UNAUTHORIZED');
   assert.equal(error.legacy_code, 'invalid_api_key');

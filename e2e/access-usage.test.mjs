@@ -1,4 +1,4 @@
-// What `/v1/me` reports about a key. After a minute ends: full allowances, and each request counted once.
+// What `/v1/me` reports about a key. After the end of a minute the allowances are full again, and each request has been counted once.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

@@ -1,4 +1,5 @@
-// The fields of the asset and RWA resources, as data. Timestamps have microseconds here.
+// The fields of the asset and RWA resources, as data. Timestamps of these resources have microseconds. Fields under "additive" are
+// beyond the interface.
 
 import { anything, count, flag, listOf, micros, nullable, number, oneOf, record, score, text } from './shape.mjs';
 import { tier } from './interface-fields.mjs';
@@ -169,7 +170,7 @@ export const RwaDetail = record({ ...asset, ...realWorld, ...history });
 
 const counts = (field, shape) => listOf(record({ [field]: shape, count }));
 
-/** Facet objects. */
+/** The facets of the asset lists: the number of assets per value of each filter. */
 export const Facets = record({
   chains: counts('chain_id', count),
   categories: counts('category', text),

@@ -95,7 +95,7 @@ export class AssetThirdParty {
     }
   }
 
-  /** Possible `olderThan` values at scoring time: the current one, and the one before a bound that was crossed since. */
+  /** Possible `olderThan` values at scoring time: the current value, and the previous one if the age may have crossed a bound since. */
   ages({ category, institutional, freshness }) {
     const cadence = this.rules.attestation_cadence_seconds[institutional.attestation_cadence] ?? this.rules.categories[category].cadence_seconds;
     const index = this.rules.freshness.findIndex(({ status }) => status === freshness.status);

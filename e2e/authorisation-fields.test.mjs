@@ -1,4 +1,5 @@
-// Responses with extra fields for callers with a key: keyless callers get exactly the rest, and the two never share a cached response.
+// Responses with extra fields for callers with a key: callers without a key get exactly the other fields, and callers with and without a
+// key never share a cached response.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -27,7 +28,7 @@ before(async () => {
   found = { assets: (await rows('/v1/assets/enriched?limit=100')).filter(({ address }) => address), products: await rows('/v1/rwa?limit=100') };
 });
 
-/** Requests per order of callers (`at`), each with its own target, so that each order starts without a cached response. */
+/** The target of each operation for the order of callers number `at`. Each order has its own target and thus no cached response yet. */
 const MORE_WITH_A_KEY = {
   AssetList: (at) => `/v1/assets/enriched?limit=${51 + at}&include_quality=true`,
   RwaList: (at) => `/v1/rwa?limit=${51 + at}`,

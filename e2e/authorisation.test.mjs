@@ -137,7 +137,7 @@ describe("another organisation's webhook", () => {
     });
   }
 
-  /** What a caller sees of a response, without what differs from request to request. */
+  /** The parts of a response that a caller sees, without those that differ between identical requests. */
   function seen({ status, headers, text, json }) {
     const volatile = /^(date|x-request-id|x-ratelimit-.*)$/;
     const body = text.replaceAll(json.error.request_id, '');
@@ -219,7 +219,7 @@ describe("at the origin's edge listener", () => {
     }
   });
 
-  /** Expects the single refusal of requests that do not come from the edge. */
+  /** Expects the refusal that every request without a valid edge assertion gets. */
   function expectNotEdge(answer) {
     assert.equal(expectError(answer, 401, 'UNAUTHORIZED').message, 'only the edge may call this listener');
   }

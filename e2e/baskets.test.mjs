@@ -1,4 +1,4 @@
-// Baskets through the edge: their shapes, content hashes that anyone can recompute, and a retired version that is 410 at once.
+// Baskets through the edge: their shapes, content hashes that anyone can recompute, and a retired version that answers 410 immediately.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

@@ -37,12 +37,12 @@ export async function databaseLink(url) {
       state = 'cut';
       for (const pair of pairs) pair.forEach((socket) => socket.destroy());
     },
-    /** As when its machine is gone: connections stay open, and no data arrives. */
+    /** As when the machine of Postgres is gone: connections stay open, and no data arrives. */
     silence() {
       state = 'silent';
       pairs.forEach(hold);
     },
-    /** As when it is far away or overloaded: data in both directions arrives `millis` later. */
+    /** As when Postgres is far away or overloaded: data in both directions arrives `millis` later. */
     slow(millis) {
       delay = millis;
     },

@@ -181,7 +181,7 @@ describe('a signed decision', () => {
 
 // Last, because these tests retire the stack's signing key and stop its origin.
 describe('the signer', () => {
-  /** The body and the decision id of a check whose decision becomes void by the retirement. */
+  /** The body and the decision id of a check that is signed after the time of the signer's retirement, so its decision becomes void. */
   const overtaken = {};
   test('a retired key signs no more, and decisions signed after its retirement lose their signer at once', async () => {
     const [{ key_id: keyId }] = await verb(stack, 'signers', 'list');

@@ -15,7 +15,7 @@ const ADDRESSES = {
   'http://127.0.0.1:8787': stack.edge,
   'http://127.0.0.1:8789': stack.relay,
   'http://127.0.0.1:8790': stack.admin,
-  // The documentation pages replace this with their own host.
+  // The documentation pages replace this host with their own.
   'https://risk.example': stack.edge,
 };
 const MARK = '@@ block ';

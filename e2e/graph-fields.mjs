@@ -111,7 +111,7 @@ const supplied = { vaultKey, marketId: nullable(text) };
 /** `GET /v1/graph/breach`. */
 export const BreachPreview = data({
   schemaVersion: oneOf(2),
-  // deprecated aliases of the first protocol
+  // deprecated: observedAt, protocolId, source, chains and topMarkets repeat the fields of protocols[0]
   observedAt: nullable(instant),
   protocolId: nullable(text),
   source: nullable(source),

@@ -134,7 +134,7 @@ describe('an index', () => {
       for (const { version_id } of links) {
         holdings.set(version_id, (await stack.ok(`/v1/baskets/${id}/version/${version_id}`)).json.data.constituents);
       }
-      /** The level of a version at the end of a day, from the level at its link. */
+      /** The index level at the end of a day while a version is held, from the level on the day on which the version was linked. */
       const level = async (link, day) => {
         let worth = 0n;
         for (const { id: vault, weight_ppm } of holdings.get(link.version_id)) {
@@ -145,7 +145,7 @@ describe('an index', () => {
       const linked = links.filter(({ linked_on }) => linked_on !== null);
       for (const row of await read(`/v1/indices/${id}/levels`)) {
         if (row.level === null) continue;
-        // On the day of a link the previous version still determines the level.
+        // On the day on which a version is linked, the previous version still determines the level.
         const link = linked.findLast(({ linked_on }) => linked_on < row.date) ?? linked[0];
         assert.equal(await level(link, row.date), units(row.level, LEVEL), `${id} ${row.date}`);
         checked += 1;
@@ -187,13 +187,14 @@ describe('a reference rate', () => {
   });
 });
 
-// Last: it moves the clock.
+// Last, because these tests move the clock.
 describe('days without readings', () => {
   test('are gaps in an index, and after more than two of them the reference rate is null', async () => {
     const before = await read(`${INDEX}/levels`);
     const rates = await read('/v1/rates');
     await stack.advance(3 * 86_400);
-    // Cached responses age by the edge's own clock, so a new query is fresh at once and the same query once its cached response has expired.
+    // Cached responses expire by the edge's own clock, which did not move. A new query is not cached; a repeated query gets current data
+    // only after its cached response has expired.
     const levels = await read(`${INDEX}/levels?days=30`);
     assert.deepEqual(levels.slice(0, before.length - 1), before.slice(0, -1), 'final levels do not change');
     const unread = levels.slice(before.length);

@@ -139,7 +139,7 @@ function commandLine(lines) {
   });
 }
 
-/** A detail without the fields that change with time or with the number of points. */
+/** A vault detail without its age, which changes with time, and without the snapshots, whose number depends on the query. */
 function still({ vault, events, rewards }) {
   const { freshness_seconds: _moving, ...rest } = vault;
   return { vault: rest, events, rewards };

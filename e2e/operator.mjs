@@ -8,13 +8,13 @@ import { originEnvironment } from './private-stack.mjs';
 
 const run = promisify(execFile);
 
-/** The JSON that a verb prints with `--json`. */
+/** The JSON that a subcommand prints with `--json`. */
 export async function verb(stack, ...words) {
   const { stdout } = await run(stack.origin_bin, [...words, '--json'], { env: originEnvironment(stack), timeout: 60_000 });
   return JSON.parse(stdout);
 }
 
-/** The error of a verb that must fail. */
+/** The error of a subcommand that must fail. */
 export async function failing(stack, environment, ...words) {
   try {
     await run(stack.origin_bin, words, { env: environment, timeout: 20_000 });
@@ -24,7 +24,7 @@ export async function failing(stack, environment, ...words) {
   throw new assert.AssertionError({ message: `\`${words.join(' ')}\` should fail` });
 }
 
-/** A verb as a child process. `said` accumulates its output, and `ended` resolves to its exit code. */
+/** A subcommand as a child process. `said` accumulates its output, and `ended` resolves to its exit code. */
 export function started(stack, ...words) {
   const child = spawn(stack.origin_bin, words, { env: originEnvironment(stack), stdio: ['ignore', 'pipe', 'pipe'] });
   child.said = '';

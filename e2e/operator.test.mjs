@@ -1,4 +1,4 @@
-// The operator's command line: every verb prints JSON, and the API shows its changes.
+// The operator's command line: every subcommand prints JSON, and the API shows its changes.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -9,7 +9,7 @@ import { sharedStack } from './stack.mjs';
 const stack = sharedStack();
 const json = (...words) => verb(stack, ...words);
 
-/** The list in a verb's output, which is either the list itself or an object with a list member. */
+/** The list in a subcommand's output, which is either the list itself or an object with a list member. */
 const rowsOf = (answer) => (Array.isArray(answer) ? answer : Object.values(answer).find(Array.isArray));
 
 describe('doctor', () => {

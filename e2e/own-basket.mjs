@@ -35,7 +35,7 @@ export class OwnBasket {
     return `${this.id}-v${number}`;
   }
 
-  /** Changes the rules; resolves to the id of the version that they make, once it is published. */
+  /** Changes the rules; resolves to the id of the resulting version once the version is published. */
   async rebalance() {
     this.#versions += 1;
     const version = this.version(this.#versions);
@@ -44,20 +44,20 @@ export class OwnBasket {
       version: `rules-${this.#versions}`, summary: 'The best of the demo.', pivot: PIVOTS[this.#versions - 1], eligibility_rule: { tier: ['Prime'] },
       min_constituents: 5, single_name_pct: 20, issuer_pct: 35, floor_pct: 2,
     });
-    // The service may have made the version already.
+    // The outcome is not checked, because the service may have made the version before this refresh.
     await this.refresh();
     await until(`${version} is published`, 20, async () => (await this.#stack.get(this.path())).json?.data?.version_id === version);
     return version;
   }
 
-  /** Refreshes all baskets; returns the outcome for this one. */
+  /** Refreshes all baskets; returns the outcome for this basket. */
   async refresh() {
     const outcome = await verb(this.#stack, 'baskets', 'refresh');
     assert.equal(outcome.edge, 'acknowledged');
     return outcome.baskets.find(({ id }) => id === this.id);
   }
 
-  /** Deprecates or retires one of its versions; `action` is `deprecate` or `retire`. */
+  /** Deprecates or retires a version of this basket; `action` is `deprecate` or `retire`. */
   async say(action, number, successor) {
     const words = successor ? ['--successor', this.version(successor)] : [];
     const outcome = await verb(this.#stack, 'baskets', action, this.version(number), ...words);

@@ -43,7 +43,7 @@ export async function up(...options) {
   });
 }
 
-/** Starts a verb of `cargo xtask` as a child process; `said` accumulates its output. */
+/** Starts a subcommand of `cargo xtask` as a child process; `said` accumulates its output. */
 export function xtask(...words) {
   // The program itself instead of `cargo`, which does not forward signals.
   const program = process.env.RDS_XTASK ?? resolve(repository, process.env.CARGO_TARGET_DIR ?? 'target', 'debug/xtask');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { parser } from '@prometheus-io/lezer-promql';
 
 /**
- * The value of an expression, as `[{labels, value}]`; an alert does not fire if it is empty.
+ * The value of an expression, as `[{labels, value}]`; an alert fires unless the list is empty.
  *
  * `samples` are `[name, value, labels]`. Range functions return the sample's value: a counter's sample is its rate or increase.
  */

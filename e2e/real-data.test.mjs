@@ -91,7 +91,7 @@ describe('the public data sets', { skip }, () => {
     const tested = discrimination.backtests.filter((one) => one.signal === 'published_score');
     assert.ok(tested.length === 6 && tested.every((one) => one.unmet.length > 0));
     assert.deepEqual(await list('predictions'), []);
-    // The prices are of one protocol, and most repeat the price before. So there are too few losses for a verdict.
+    // All prices are of one protocol, and most equal the previous price, so there are too few losses for a verdict.
     const of = (horizon) => discrimination.backtests.find(
       (one) => one.signal === 'history_vector' && one.outcome === 'price_loss' && one.horizon === horizon);
     assert.deepEqual(

@@ -23,7 +23,7 @@ export function authority() {
   return authorityPromise;
 }
 
-/** A certificate of that authority for 127.0.0.1, as server options: `{key, cert}`. */
+/** A certificate for 127.0.0.1, issued by the authority, as server options: `{key, cert}`. */
 export async function loopbackCertificate() {
   const { private: key, cert } = await authority();
   const extensions = [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }];

@@ -1,5 +1,6 @@
-// The third party as a program. Standard input: first line the response of /v1/methodology, each further line the detail of a vault or,
-// read with a key, of an asset. Prints every difference in the details and, if the argument names a folder of golden vectors, in those.
+// Recomputes scores as a third party would, as a program. The first line of standard input is the response of /v1/methodology; each
+// further line is the detail of a vault, or the detail of an asset read with a key. Prints the differences between published and
+// recomputed scores and, if the argument names a folder of golden vectors, the differences in the vectors.
 
 import { readFileSync } from 'node:fs';
 import { AssetThirdParty } from './asset-score.mjs';

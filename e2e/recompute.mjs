@@ -24,7 +24,7 @@ const least = (...values) => values.reduce((a, b) => (b < a ? b : a));
 const greatest = (...values) => values.reduce((a, b) => (b > a ? b : a));
 const clamp = (value) => greatest(0n, least(10_000n, value));
 
-/** Recomputes scores by the response of `/v1/methodology`. */
+/** Recomputes scores by the rules in the response of `/v1/methodology`. */
 export class ThirdParty {
   constructor(methodology) {
     this.rules = methodology.vault;

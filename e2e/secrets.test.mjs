@@ -1,4 +1,4 @@
-// Uses, misuses and breaks a stack, then searches everything that it wrote for every secret: each is only where it must be.
+// Uses, misuses and breaks a stack, then searches everything that the stack wrote: each secret is found only where it must be.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -47,7 +47,7 @@ async function ask(base, asked) {
   return answer;
 }
 
-/** Runs a verb and records its output, without the secret in the member `shows`, which the verb must print once. */
+/** Runs a subcommand and records its output, without the secret in the member `shows`, which the subcommand must print once. */
 async function verb(words, { environment = {}, shows } = {}) {
   const done = await run(stack.origin_bin, words, { env: { ...originEnvironment(stack), ...environment }, timeout: 60_000 }).catch((failed) => failed);
   const json = shows && JSON.parse(done.stdout);
@@ -178,7 +178,7 @@ async function misuse() {
   }
 }
 
-/** Starts verbs with wrong configurations, makes the database unreachable, and crashes the origin. */
+/** Runs subcommands with invalid configurations, makes the database unreachable, and crashes the origin. */
 async function causeFaults() {
   const environment = originEnvironment(stack);
   for (const [name, secret] of [...secrets].filter(([name]) => name.startsWith('RDS_'))) {
@@ -204,7 +204,7 @@ async function causeFaults() {
   }
 }
 
-/** Keeps a second origin from serving if its configuration is accepted: the other listeners' ports are in use. */
+/** Variables of a second origin, which cannot serve even with a valid configuration: the first origin holds its edge and relay ports. */
 const conflictingOrigin = { RDS_ADMIN_ADDR: '127.0.0.1:1', RDS_LOG: 'debug' };
 
 describe('after use, misuse and faults', () => {

@@ -1,6 +1,6 @@
 // Shapes of the resources of the security registry, the loss board and the signals.
 //
-// For the loss board's fields after `chainSlug` the interface gives only names; their types were chosen here, as were those of the
+// The interface gives only the names of the loss board's fields after `chainSlug`. This file defines their types, and the types of the
 // elements of entitiesFull[] and affectedVaults[].
 
 import { count, flag, fraction, instant, listOf, nullable, number, oneOf, record, text } from './shape.mjs';

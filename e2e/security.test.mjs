@@ -1,4 +1,4 @@
-// The security registry, the loss board and signals: the demo's rows, their sums, and the operator's editing verbs.
+// The security registry, the loss board and signals: the demo's rows, their sums, and the operator's editing subcommands.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -81,7 +81,7 @@ describe('the loss board', () => {
     const titles = board.json.data.map((row) => row.title).join('|');
     for (const word of ['Bogbean', 'Cloudberry', 'Eelgrass']) assert.ok(!titles.includes(word), word);
     const unmapped = board.json.data.find((row) => row.chainSlug === 'unmapped');
-    // No source gives its severity, so its loss determines it.
+    // No source states a severity for this row, so the severity follows from the loss.
     const band = [[50e6, 'critical'], [10e6, 'high'], [1e6, 'medium'], [0, 'low']].find(([from]) => unmapped.lossAmountUsd >= from)[1];
     assert.deepEqual([unmapped.chainId, unmapped.severity], [0, band]);
   });

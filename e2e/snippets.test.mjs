@@ -43,7 +43,7 @@ test('webhooks are verified in Python', async () => {
 });
 
 test('decisions are verified with an Ethereum library', async (t) => {
-  // Copied beside this suite's `node_modules`, so that the library it imports is found.
+  // The snippet is copied next to this suite's `node_modules`, so that Node finds the library that the snippet imports.
   const folder = mkdtempSync(fileURLToPath(new URL('.snippets-', import.meta.url)));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'verify-decision.mjs');

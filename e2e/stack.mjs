@@ -102,7 +102,7 @@ export function newIpv4Caller() {
 /**
  * Sends one request. `json` is the parsed body, or undefined if it is not JSON; `millis` is the response time.
  *
- * It has a new client address unless the headers name one, so that tests do not share rate limits.
+ * The request has a new client address unless the headers name one, so that tests do not share rate limits.
  */
 export async function request(base, target, { method = 'GET', headers = {}, body, timeout = 65_000 } = {}) {
   const started = performance.now();

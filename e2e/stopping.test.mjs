@@ -1,4 +1,4 @@
-// How an origin starts without its database, and how it stops without refusing connections before its balancer has noticed.
+// How an origin starts without its database, and how it stops: it accepts connections until its load balancer has seen it not ready.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -104,7 +104,7 @@ for (const [where, base] of Object.entries(ENDPOINTS)) {
       assert.deepEqual([frames[1].data.retracted_reason, frames[0].data.retracted_reason ?? null], ['for the test', null]);
       const numbers = frames.map((frame) => BigInt(frame.id.slice(3)));
       assert.ok(numbers.every((number, place) => place === 0 || number > numbers[place - 1]));
-      // After each cursor, the same remaining frames come again.
+      // A stream resumed after a frame's id sends the same remaining frames.
       for (const place of [0, 2]) {
         const again = await read(base, { headers: { 'last-event-id': frames[place].id }, query: '?since=v2:0' });
         assert.deepEqual(await about(again, key, 3 - place), frames.slice(place + 1));

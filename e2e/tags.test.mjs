@@ -22,7 +22,7 @@ before(async () => {
 /** An observation of a new incident of the vault. */
 function incident(title) {
   count += 1;
-  // Other tests may have moved the service's clock ahead of the system clock, which verbs use.
+  // Other tests may have moved the service's clock ahead of the system clock, which the command line uses.
   const at = new Date(Math.min(now, Date.now()) - 60_000).toISOString();
   return {
     kind: 'incident_link', observed_at: at, occurred_at: at, source: 'e2e', event_key: `e2e-tags-${now}-${count}`, vault_id: vault.id,
@@ -30,7 +30,7 @@ function incident(title) {
   };
 }
 
-/** Ingests observations with the command line; resolves to the output of the verb. */
+/** Ingests observations with the command line; resolves to its output. */
 async function ingest(...lines) {
   const file = join(tmpdir(), `rds-e2e-tags-${process.pid}-${count}.ndjson`);
   writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'));

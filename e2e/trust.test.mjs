@@ -66,7 +66,7 @@ describe('the relay listener', () => {
     expectShape(await health(revoked.key), Health);
     await revoke(stack, revoked);
     const end = await windowWithSecondsLeft();
-    // Other requests from this address may have used part of the limit in this minute, so the first response gives the start.
+    // Other requests from this address may have used part of the limit in this minute, so the count starts at the first response's value.
     let left;
     do {
       const answer = await health(left % 2 ? revoked.key : 'nonsense');

@@ -47,7 +47,7 @@ before(async () => {
   receiver = await Receiver.start();
   key = await mint(stack, { plan: 'decisioning' });
   stack.vault = (await stack.ok('/v1/vaults?limit=1')).json.data[0].id;
-  // W7: an origin whose environment names proxies. Nothing listens there, so a delivery through a proxy would fail.
+  // Fault case W7 of FAULTS.md: the origin's environment names proxies. Nothing listens at their address, so a delivery through one fails.
   process.kill(stack.pids.origin, 'SIGTERM');
   await until('the origin is gone', 30, () => !isAlive(stack.pids.origin));
   const unusedProxy = 'http://127.0.0.1:9';

@@ -1,15 +1,18 @@
 // The Worker's module: a handler around the Wasm crate that always answers.
 //
 // After a trap a Wasm instance is broken but its isolate lives on. The instance is replaced before the next call, Durable Objects are
-// created again in the new one, and requests in flight get the error envelope. This relies on wasm-bindgen 0.2.130
+// created again in the new instance, and requests in flight get the error envelope. The replacement relies on wasm-bindgen 0.2.130
 // and worker 0.8.7: `__wbg_reset_state` instantiates the module again, and `__worker_init_state` returns the crate's state.
 import * as instance from "./build/index.js";
 
 const state = instance.__worker_init_state();
 
-/** More than an isolate has in flight. Without it, requests whose callers disconnected would accumulate; the oldest are dropped. */
+/**
+ * Maximum size of `waiting`, above the number of requests that an isolate has in flight. Without it, requests whose callers
+ * disconnected would accumulate; the oldest is dropped.
+ */
 const MAX_WAITING = 10_000;
-/** Microtask turns to wait for an answer that needs no I/O; it currently takes two. */
+/** Microtask turns to wait for an answer that needs no I/O; such an answer currently takes two. */
 const TURNS = 4;
 /** Resolvers of the requests in flight. When the instance breaks, its memory and thus their answers are lost, so all are resolved. */
 const waiting = new Set();
@@ -91,8 +94,8 @@ export default {
       giveUp();
     }
     for (let turn = 0; isOut && turn < TURNS; turn += 1) await undefined;
-    // A request continues after its caller disconnected, so that its answer is cached. An answer that is ready by now
-    // waited for no I/O, so its caller cannot have disconnected meanwhile.
+    // `waitUntil` continues a request after its caller disconnected, so that its answer is cached. An answer that is ready by now
+    // needed no I/O, so its caller cannot have disconnected before it was ready.
     if (isOut) ctx.waitUntil(answered);
     const answer = await answered;
     waiting.delete(settle);

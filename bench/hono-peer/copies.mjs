@@ -9,7 +9,7 @@ const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const copies = new Map();
 let bytes = 0;
 
-/** The answer to a target: `{ status, body, headers }`; undefined if there is none. */
+/** The answer to a target: `{ status, body, headers }`; undefined if nothing is cached and the origin cannot be reached. */
 export async function copyOf(target, principal, env, context) {
   // Plans may see different content, so each has its own cached response.
   const name = `https://cache.internal/${principal.plan}${target}`;

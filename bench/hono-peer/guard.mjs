@@ -3,7 +3,7 @@ import { DurableObject } from 'cloudflare:workers';
 
 const WINDOW_SECONDS = 60;
 
-/** Every admitted request is written to a row before the answer is sent. Memory mirrors the rows, which are also the key's usage. */
+/** Counts each admitted request in a row before the answer. Memory holds the sum of the window's rows, which are also the key's usage. */
 export class KeyGuard extends DurableObject {
   constructor(ctx, env) {
     super(ctx, env);

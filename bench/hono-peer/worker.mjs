@@ -1,4 +1,4 @@
-// The peer of the service's edge in Hono: key, exact limit, cached response and conditional requests, with its router and middleware.
+// A peer of the service's edge, written with Hono's router and middleware: key, exact limit, cached response, conditional requests.
 //
 // The SHA-256 of the presented key names a Durable Object that is called once (`guard.mjs`). The list comes from a cached response
 // in the isolate's memory, else from the Cache API, else from the service's origin through a signed request like that of the

@@ -16,7 +16,7 @@ pub struct Connection {
     filled: usize,
 }
 
-/// An answer.
+/// A received response.
 pub struct Answer {
     pub status: u16,
     /// The head in lower case.

@@ -29,7 +29,7 @@ pub struct Load {
     pub p50: Duration,
     /// 99th percentile of the same time.
     pub p99: Duration,
-    /// Connections that the server cut during a request. Such requests are not counted elsewhere.
+    /// Connections that the server cut during a request. Such a request is not counted in `requests`.
     pub cuts: u64,
 }
 
@@ -151,7 +151,7 @@ pub fn paced(
                 if !http::was_cut(&error) {
                     return Err(error);
                 }
-                // The server closed it while it was idle, so no request was lost.
+                // The server closed the connection while it was idle, so no request was lost.
                 *connection = open(at, *address)?;
                 connection.send(&request)?;
             }
@@ -248,7 +248,7 @@ mod tests {
         let calm = paced(&[slow_server(takes)], 1, 10.0, Duration::from_millis(300), write).unwrap();
         assert_eq!(calm.requests, 3);
         assert!(calm.p50 >= takes && calm.p50 < takes * 4, "{:?}", calm.p50);
-        // Scheduled every 5 ms, answered every 20 ms: the last of twenty waits for nineteen.
+        // Requests are scheduled every 5 ms and answered every 20 ms, so the last of twenty waits for the other nineteen.
         let crowded = paced(&[slow_server(takes)], 1, 200.0, Duration::from_millis(100), write).unwrap();
         assert_eq!(crowded.requests, 20);
         assert!(crowded.p99 >= takes * 14, "{:?}", crowded.p99);

@@ -80,7 +80,7 @@ impl Market {
         Ok(command)
     }
 
-    /// Runs a verb of the operator's command line on this market's database and returns its output.
+    /// Runs a subcommand of the operator's command line on this market's database and returns its output.
     pub fn verb(&self, words: &[&str]) -> Result<String> {
         let output = self.program()?.args(words).stdin(Stdio::null()).output()?;
         if !output.status.success() {
@@ -173,12 +173,12 @@ impl Market {
         Ok(keys.context("no assertion key")?.to_owned())
     }
 
-    /// Writes reads as the edge would for the holder of a Data key.
+    /// Writes GET requests as the edge would for the holder of a Data key.
     pub fn signed_keyed(&self, target: &str) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed(target, &Principal::Key { id: 1, org_id: 1, plan: Plan::Data })
     }
 
-    /// Writes reads as the edge would: signed, with unique nonces.
+    /// Writes GET requests as the edge would: signed, with unique nonces.
     pub fn signed(&self, target: &str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed_call("GET", target, Vec::new(), principal)
     }
@@ -193,7 +193,7 @@ impl Market {
         self.signed_call("POST", target, body, principal)
     }
 
-    /// Writes reads of changing targets as the edge would for the holder of a Data key, with additional header lines.
+    /// Writes GET requests as the edge would for the holder of a Data key, each for the next target and with additional header lines.
     pub fn signed_targets<F: FnMut() -> String>(
         &self,
         lines: &str,
@@ -229,7 +229,7 @@ impl Market {
 
 /// `lines` with the headers that authenticate the edge to the origin.
 fn signed(key: &AssertionKey, method: &str, target: &str, principal: &str, lines: &str, body: &[u8]) -> String {
-    // Spread over the whole range like random nonces, because the origin shards them by their first bits.
+    // The nonces are spread over the whole range like random ones, because the origin shards nonces by their first bits.
     let spread = NONCES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let count = u128::from(spread) << 64 | u128::from(std::process::id());
     let seconds = i64::try_from(now()).unwrap_or(i64::MAX);

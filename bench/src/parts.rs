@@ -15,7 +15,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// All parts with this plan.
+    /// Options that select all parts, with this plan.
     pub fn of(plan: &Plan) -> Self {
         Options { plan: plan.clone(), only: Only::default() }
     }

@@ -40,7 +40,7 @@ impl Report {
         self.add(what, figure, Target::Stated, seen);
     }
 
-    /// Adds a comparison with a peer: a line of this table and a row of the summary. `more` is appended to the figures of both.
+    /// Adds a comparison with a peer: a line of this table and a row of the summary. `more` is appended to the figures of the line.
     pub fn compare(&mut self, comparison: &Comparison<'_>, more: &str) {
         let Comparison { part, peer, of, ratio, target, ours, theirs } = *comparison;
         let sides = [("ours", ours.text()), ("theirs", theirs.text())];

@@ -159,7 +159,7 @@ impl Measurement {
         Ok(taken)
     }
 
-    /// Milliseconds per vault.
+    /// Milliseconds per vault to compute the signals from all readings of a year.
     async fn read_whole_year(&self) -> Result<f64> {
         let mut tx = self.db.begin("BEGIN").await?;
         let ids: Vec<String> = self.ids.iter().step_by(self.ids.len().div_ceil(READ_WHOLE)).cloned().collect();
@@ -278,7 +278,7 @@ async fn fill(db: &Db, url: &str, options: &Options, end: Timestamp) -> Result<(
         "ALTER TABLE vault_snapshot ADD PRIMARY KEY (vault_id, observed_at)",
         "ALTER TABLE vault_snapshot ENABLE TRIGGER ALL",
         STATES,
-        // Remove scores from before the readings; otherwise all of them would change at once.
+        // Remove the scores computed before the readings existed; otherwise the first run would change all of them.
         "DELETE FROM score_history",
         "DELETE FROM vault_score",
         "ANALYZE",

@@ -40,7 +40,7 @@ impl Target {
 /// A comparison of a part of the service with one peer.
 #[derive(Debug, Clone, Copy)]
 pub struct Comparison<'a> {
-    /// What both do, such as "public list at the origin".
+    /// The task of the service and the peer, such as "public list at the origin".
     pub part: &'a str,
     /// Name of the peer, such as "Fastify + pg".
     pub peer: &'a str,

@@ -13,7 +13,7 @@ use crate::load::{self, Load};
 /// Writes the next request into an empty buffer.
 pub type Write = Box<dyn FnMut(&mut Vec<u8>)>;
 
-/// One of the two servers.
+/// One of the two compared servers.
 pub struct Peer {
     /// Its listening address.
     pub address: SocketAddr,

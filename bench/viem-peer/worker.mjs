@@ -1,7 +1,7 @@
-// The peer of the service's verification: the same five results in JavaScript with viem, on the same runtime.
+// The peer of the edge's decision verification: the same five checks in JavaScript with viem, on the same runtime.
 //
 // The evidence is kept as text in the isolate's memory. Each request parses it, hashes the envelope, recovers the signer's address
-// and looks it up. Bindings: EVIDENCE is the origin's answer to the edge, HEADERS are those of the edge's own answer.
+// and looks it up. Bindings: EVIDENCE is the origin's answer to the edge, HEADERS are the headers of the edge's own answer.
 import { recoverMessageAddress, sha256, stringToBytes } from 'viem';
 
 const ID = /^\/v1\/graph\/decision\/([0-9a-f]{64})\/verify$/;

@@ -106,7 +106,7 @@ function shownStep({ name, title, outcome, said, inputs }) {
   return step;
 }
 
-/** The one point in which the outcome relies on the service, if the registry was read from it. */
+/** Added to the summary if the registry was read from the service: the one point in which the outcome relies on the service. */
 const REGISTRY_TRUST = ' The registry of signers was read from this service: you rely on the service for the statement that these keys are its own.';
 
 function show({ outcome, summary, decision, steps }, isRegistryOurs) {

@@ -24,7 +24,7 @@ pub struct Operation {
     /// Summary in one line.
     pub summary: String,
     pub description: String,
-    /// Whether it is withdrawn some day.
+    /// Whether the operation is marked as deprecated.
     pub deprecated: bool,
     /// Parameters of the path, the query and the headers.
     pub parameters: Vec<Parameter>,
@@ -43,9 +43,9 @@ pub struct Parameter {
     /// `path`, `query` or `header`.
     pub place: String,
     pub required: bool,
-    /// What it means.
+    /// The description of the parameter, or else of its schema.
     pub description: String,
-    /// What it may be.
+    /// JSON Schema of the parameter's values.
     pub schema: Value,
     /// A valid value.
     pub example: Option<String>,
@@ -55,7 +55,7 @@ pub struct Parameter {
 #[derive(Clone)]
 pub struct Media {
     pub media_type: String,
-    /// The form.
+    /// JSON Schema of the body.
     pub schema: Value,
     /// A recorded body.
     pub example: Option<Value>,
@@ -67,7 +67,7 @@ pub struct Answer {
     /// Status, such as `200`, or `default`.
     pub status: String,
     pub description: String,
-    /// The body, if it has one.
+    /// The body, if the response has one.
     pub body: Option<Media>,
 }
 
@@ -188,7 +188,7 @@ impl Contract {
         }
     }
 
-    /// The JSON body, or the first one if there is none.
+    /// The JSON body, or the first listed body if none is JSON.
     fn media(&self, value: &Value) -> Option<Media> {
         let content = value["content"].as_object()?;
         let (media_type, media) = content.get_key_value("application/json").or_else(|| content.iter().next())?;

@@ -195,7 +195,8 @@ pub fn written(folder: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
     Ok(written::read(folder)?.into_iter().map(page).collect())
 }
 
-/// The second-level headings of a text: anchor and title. Headings with a class are left out: their parts are hidden at first.
+/// The second-level headings of a text: anchor and title. Headings with a class are left out, because their sections are hidden when the
+/// page loads.
 fn parts_of(main: &str) -> Vec<(String, String)> {
     let headings = main.split("<h2 id=\"").skip(1).filter_map(|rest| rest.split_once("</h2>")?.0.split_once("\">"));
     headings.map(|(anchor, title)| (anchor.to_owned(), title.to_owned())).collect()

@@ -31,7 +31,7 @@ pub struct Document {
 /// Content-security policy of all pages but one: no content of other hosts, no inline scripts, no framing.
 const STRICT: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
-/// The same, plus compilation of WebAssembly, for the page that verifies decisions in the browser.
+/// [`STRICT`] plus compilation of WebAssembly, for the page that verifies decisions in the browser.
 const VERIFYING: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self'; \
                          base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const VERIFY: &str = "verify";
@@ -104,7 +104,7 @@ fn assets(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// The verifier's files, if it has been built; otherwise its page reports that it is missing.
+/// The verifier's files; none if the verifier has not been built, which its page then reports.
 fn verifier(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     const FILES: [(&str, &str); 2] =
         [("rds_verifier.js", "text/javascript; charset=utf-8"), ("rds_verifier_bg.wasm", "application/wasm")];

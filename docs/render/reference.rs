@@ -174,7 +174,7 @@ fn parameters(main: &mut String, contract: &Contract, operation: &Operation) {
     main.push_str("</tbody></table></div>\n");
 }
 
-/// The values of a parameter with a fixed set, as attributes for the form.
+/// The allowed values of an enumerated or boolean parameter, as HTML attributes for the page's request form.
 fn choices(parameter: &Parameter) -> String {
     let values = parameter.schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let values: Vec<_> = values.collect();

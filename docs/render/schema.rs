@@ -11,14 +11,14 @@ const MAX_INLINE_VALUES: usize = 8;
 
 /// A field of an object.
 pub struct Field {
-    /// Dotted name, with the names of the objects around it.
+    /// Dotted name, prefixed with the names of the enclosing objects.
     pub path: String,
     /// Type, as HTML.
     pub kind: String,
     /// Description, as HTML.
     pub about: String,
     pub optional: bool,
-    /// Whether it is on its way out.
+    /// Whether the schema marks the field as deprecated.
     pub deprecated: bool,
 }
 

@@ -1,4 +1,4 @@
-// Verifies a decision independently of the service: its id is its hash, and the address recovered from the signature is its signer.
+// Verifies a decision independently of the service: the id must be the envelope's hash, and its signature must be the signer's.
 import { createHash } from 'node:crypto';
 import { verifyMessage } from 'ethers';
 

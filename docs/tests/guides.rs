@@ -1,4 +1,4 @@
-//! Figures in the guides come from the service's constants, and the pages agree with each other.
+//! Figures in the guides come from the service's constants, and the errors guide describes each error as the reference does.
 
 use rds_docs::{Library, find};
 use rds_shared::route::ROUTES;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { bearer, mint, organisation, revoke, verb } from '../operator.mjs';
 import { ALLOWED_ORIGIN, OTHER_ORIGIN } from '../stack.mjs';
 
-/** High enough that no caller of these tests is rate limited. */
+/** Limit per minute, high enough that no caller of these tests is rate limited. */
 const rpm = 1_000_000;
 
 /** A well-formed credential that was never issued. */
@@ -13,7 +13,7 @@ const unissued = (prefix) => bearer(`${prefix}${randomBytes(16).toString('hex')}
 /**
  * The callers by name, each `{kind, plan, org, headers}` as `verdict` takes them, and the two organisations.
  *
- * Callers with a revoked or lowered credential were accepted with it before.
+ * The revoked credentials, and the key whose plan was lowered, were accepted before the change.
  */
 export async function callers(stack) {
   const [owner, other] = [organisation(), organisation()];

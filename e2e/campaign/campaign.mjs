@@ -43,7 +43,7 @@ let endpoints;
 let clients = [];
 let key;
 
-/** Events that trigger a fault, with their waiters: a fault shortly after one interrupts the processing of it. */
+/** Callbacks that wait for the next event of each kind. A fault shortly after an event interrupts the processing of that event. */
 const moments = { commit: new Set(), frame: new Set(), delivery: new Set() };
 const happened = (moment) => () => {
   for (const go of moments[moment]) go();

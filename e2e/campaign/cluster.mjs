@@ -29,7 +29,7 @@ export class Part {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Ends it by a signal; resolves when it has exited. */
+  /** Sends the process a signal that ends it; resolves when the process has exited. */
   async end(signal) {
     if (this.isRunning) await ended(this.child, signal);
   }
@@ -46,7 +46,7 @@ export class Postgres extends Part {
     Object.assign(this, { how: postgres, url });
   }
 
-  /** Starts it without waiting. `more` are additional server settings. */
+  /** Starts the server without waiting until it is ready. `more` are additional server settings. */
   launch(...more) {
     const { program, arguments: words, folder, uid, gid } = this.how;
     const settings = ['max_prepared_transactions=16', ...more].flatMap((setting) => ['-c', setting]);
@@ -153,7 +153,7 @@ export class Cluster {
     fault.to = performance.now();
   }
 
-  /** The faults by name. Each takes the dice for its random choices. */
+  /** The faults by name. Each takes a `Dice` for its random choices. */
   faultsByName() {
     const { postgres, origins } = this;
     const [a, b] = origins;
@@ -181,7 +181,7 @@ export class Cluster {
     };
   }
 
-  /** Advances the service's clock, which each process has for itself. */
+  /** Advances the service's clock in both origins, because each process has its own. */
   async advance(seconds) {
     const body = JSON.stringify({ advance_seconds: seconds });
     for (const origin of this.origins) await origin.operate('/clock', { method: 'PUT', body });

@@ -30,7 +30,7 @@ export class Ledger {
     for (const operation of operations) this.doubtful.set(operation.title, { ...operation, ended: Infinity });
   }
 
-  /** Calls `watcher` at each commit; returns a function that stops this. */
+  /** Calls `watcher` at each commit; returns a function that removes the watcher. */
   watch(watcher) {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);

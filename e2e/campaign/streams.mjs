@@ -28,7 +28,7 @@ export class Client {
     Object.assign(this, { name, dice, origins, key, habit: HABITS[habit], vault: HABITS[habit].filtered ? vault : null, seen });
   }
 
-  /** Resolves when it is connected for the first time. */
+  /** Starts the client; resolves when it is connected for the first time. */
   start() {
     return new Promise((resolve) => {
       this.connected = resolve;
@@ -98,7 +98,7 @@ export class Client {
     const body = JSON.parse(data);
     const frame = { connection: this.connections, event };
     if (event === 'ready') {
-      // The position to resume from until it receives an id.
+      // The position to resume from until the client receives an id.
       this.cursor ??= body.replay.cursor;
       this.connected();
       return;

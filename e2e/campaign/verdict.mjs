@@ -37,7 +37,7 @@ export function repeatedOnStreams(clients) {
   });
 }
 
-/** One sequence number for two operations, or two for one; all clients must agree. */
+/** Sequence numbers given to two operations, and operations with two sequence numbers, over the frames of all clients. */
 export function renumbered(clients) {
   const titles = new Map();
   const numbers = new Map();

@@ -24,7 +24,7 @@ export function follow(document, value) {
 const UNDOCUMENTED =
   /^(connection|content-(length|type|encoding|security-policy)|cross-origin-.*|date|keep-alive|permissions-policy|referrer-policy|strict-transport-security|transfer-encoding|vary|x-content-type-options|access-control-.*)$/;
 
-/** A schema whose references point into the document, wherever it is compiled. */
+/** The schema with references to the document by its id, so that they resolve when the schema is compiled by itself. */
 const rooted = (schema) => JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/'));
 
 /** Checks values against schemas of the document, as JSON Schema 2020-12. */

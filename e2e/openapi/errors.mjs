@@ -59,7 +59,7 @@ export const ERROR_REQUESTS = {
   },
 };
 
-/** `error.<CODE>` to the response body. Retires a version of a basket; a given basket id must be new. */
+/** The response bodies by `error.<CODE>`. Retires a version of a basket, so a given `basketId` must be new. */
 export async function errors(stack, basketId) {
   const { headers } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
   const found = new Map();

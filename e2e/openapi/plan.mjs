@@ -1,4 +1,4 @@
-// A request for every operation that the demo market answers with meaningful content.
+// One request for every operation, chosen so that the demo market answers with meaningful content.
 //
 // Objects with a stable id are requested by id. Objects that exist only in one run of the stack (a snapshot, a decision, a
 // subscription) are looked up first, and the parameters with their ids are listed in RUN_SPECIFIC_PARAMETERS.
@@ -77,7 +77,7 @@ export class Plan {
     return { path: { network: 'devnet', address }, query };
   }
 
-  /** Creates a subscription per operation, because some operations delete theirs. */
+  /** Creates a separate subscription for each request, because some operations delete the subscription. */
   async #subscription(basket) {
     const base = basket ? `/v1/baskets/${basket}/webhooks` : '/v1/webhooks';
     const body = basket ? { url: this.#receiver } : { url: this.#receiver, families: ['event.published'] };

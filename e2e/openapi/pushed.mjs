@@ -104,8 +104,8 @@ export async function deliveries(stack, url) {
 }
 
 /**
- * The same for a basket's webhooks. Their deliveries are not listed by the API, so `received` returns the bodies that arrived at
- * `url`. The basket must be new.
+ * As `deliveries`, for the webhooks of a basket. The API does not list the deliveries of these webhooks, so `received` returns the bodies
+ * that arrived at `url`. The basket must be new.
  */
 export async function basketDeliveries(stack, url, received, id) {
   const headers = bearer(stack.keys.decisioning);
@@ -152,7 +152,7 @@ async function read(url, headers, found, enough) {
   }
 }
 
-/** Frames by name: those from the start of the window, requested with a cursor of the former format, and the `draining` frame. */
+/** Stream frames by name: a replay requested with a cursor of the former format, the `draining` frame, and a `cursor` frame. */
 export async function frames(stack) {
   const id = await publish(stack);
   await verb(stack, 'events', 'retract', id, '--reason', 'The event belongs to another vault.');

@@ -15,7 +15,7 @@ import { basketDeliveries, deliveries, frames } from './pushed.mjs';
 
 /** The webhook URL of the recording; nothing listens there. */
 const UNUSED_URL = 'https://127.0.0.1:8443/risk';
-/** The examples show this URL in its place. */
+/** The URL that the recorded examples show instead of `UNUSED_URL`. */
 const EXAMPLE_URL = 'https://hooks.example.com/risk';
 const FOLDER = new URL('../../openapi/examples/', import.meta.url);
 /** Maximum number of elements recorded of a list of objects, and of a list of scalars. */

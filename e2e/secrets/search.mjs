@@ -1,6 +1,6 @@
 // Searches bytes for secrets: each by either half, in every encoding that a program may have used.
 
-/** Shorter needles, in bytes, would be found by chance. */
+/** Minimum length of a needle in bytes; shorter needles would be found by chance. */
 const MIN_NEEDLE_BYTES = 8;
 /** The number of values of three bytes. */
 const PREFIXES = 1 << 24;

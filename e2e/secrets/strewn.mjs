@@ -1,7 +1,8 @@
 // Requests that carry a secret where it does not belong: in every header, in URLs and in bodies.
 //
 // `isForwarded` marks requests that the edge must forward, because only the origin can read the secret's place. `isEchoed` marks requests
-// with the secret as the name of a field or kind: the error repeats an unknown name. For a key as parameter name it gives only its kind.
+// with the secret as the name of a field, parameter or kind, which the service repeats as unknown. A parameter name that is a key or an
+// index token is not repeated: the service shows only its prefix.
 
 /** Headers that the edge, the origin or a proxy before them reads. */
 const HEADERS = [

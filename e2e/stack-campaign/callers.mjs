@@ -1,5 +1,5 @@
 // The callers of a campaign: readers of public and keyed pages, callers that share a key with an exact limit, callers with revoked
-// keys, and strangers that send hostile requests.
+// keys, and callers without a key that send hostile requests.
 
 import { hostileRequest, sendRaw } from '../../edge/tests/hostile.mjs';
 import { mint, revoke } from '../operator.mjs';
@@ -81,7 +81,7 @@ function contentOf(kind, json) {
     case 'events':
       return { titles: json.data.map(({ title }) => title) };
     case 'verify':
-      // Without the check of the signer's active period, which is not available while the changed registry cannot be read.
+      // The check of the signer's active period is left out: it is negative while a changed signer registry cannot be read.
       return { isTrue: json.data.signatureValid && json.data.envelopeIntact && json.data.signerRecognized };
     default:
       return {};

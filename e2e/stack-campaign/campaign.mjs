@@ -36,7 +36,7 @@ const SETTLE_SECONDS = 30;
 const MAX_POSTPONED_SECONDS = 6 * 3600;
 /** Limit per minute of the key with an exact limit: low enough for the load to exceed it. */
 const METERED_LIMIT = 60;
-/** Limit per minute of the crowd's key: high enough for the edge to reserve requests. */
+/** Limit per minute of the `Crowd` caller's key: high enough for the edge to reserve requests. */
 const CROWD_LIMIT = 900;
 const MAX_SHOWN_VIOLATIONS = 8;
 const HOOKS = [{ path: '/events', families: ['event.published'] }, { path: '/more', families: ['event.published'] }];
@@ -50,7 +50,7 @@ const answers = new Answers();
 const hostileAnswers = [];
 const restores = [];
 const skipped = new Map();
-/** Titles of the events sent again after a restore: they may have been published anew. */
+/** Titles of the events that were sent again after a restore, and may therefore have been published a second time. */
 const resentTitles = new Set();
 let stack;
 let endpoints;
@@ -148,9 +148,12 @@ async function awaitRecovery() {
   return probes;
 }
 
-/** Makes a backup under load. It contains each group's state `held` for certain, and at most `kept`; `steps` is the number of earlier steps. */
+/**
+ * Makes a backup under load. The backup contains at least the state `held` and at most the state `kept` of each group; `steps` is the
+ * number of the journal's steps before the backup.
+ */
 async function backUp(name) {
-  // It contains what was acknowledged before its start, and may contain what was sent before its end.
+  // The backup contains every state acknowledged before its start, and may contain a state sent before its end.
   const held = new Map(groups.map(({ name: group }) => [group, written.newest(group)]));
   const steps = await count('incarnation');
   const folder = await stack.disk.backUp(stack.postgres, name);
@@ -166,8 +169,8 @@ async function restore(die, { stopsOrigins }) {
 }
 
 /**
- * Two restores from one backup. A client that was connected after the first, and returns when the journal after the second has given
- * more sequence numbers, must not get the later operations as a continuation of the earlier ones.
+ * Restores one backup twice. One client disconnects between the restores, and returns when the journal has given more sequence numbers
+ * after the second restore than after the first. The client must not get the second journal's operations as a continuation of the first's.
  */
 async function restoreTwice(die) {
   const backup = await backUp('twice');
@@ -177,7 +180,7 @@ async function restoreTwice(die) {
   }
 }
 
-/** A restore, and then one from an older backup, which does not contain the step of the first restore. */
+/** Restores a backup, and then an older backup, which does not contain the journal's step of the first restore. */
 async function restoreOlder(die) {
   const old = await backUp('old');
   await sleep(die.between(1000, 2000));
@@ -186,7 +189,7 @@ async function restoreOlder(die) {
   await putBack(old, { stopsOrigins: die.chance(0.5), leaves: true });
 }
 
-/** A promotion that loses nothing, after which clients get no gap, and then a restore of a backup from before it. */
+/** Promotes Postgres without loss, so that clients get no gap, and then restores a backup made before the promotion. */
 async function restorePromoted(die) {
   const { postgres, disk } = stack;
   const backup = await backUp('promoted');
@@ -201,7 +204,7 @@ async function restorePromoted(die) {
 
 /**
  * Restores a backup and sends the lost batches again. If `leaves`, one client disconnects before the restore and returns when the
- * restored journal has given more sequence numbers since its last step than the previous one had.
+ * restored journal has given more sequence numbers since its last step than the journal had before the restore.
  */
 async function putBack({ folder, held, kept, steps }, { stopsOrigins, leaves }) {
   const { postgres, disk, origins } = stack;

@@ -12,7 +12,7 @@ const DISK_MEGABYTES = 768;
 /** Size of a write while the disk is filled. */
 const CHUNK = Buffer.alloc(1 << 20);
 
-/** The data directory of a cluster, moved to a separate file system if that can be mounted; otherwise `limit` is the reason. */
+/** The data directory of a cluster, moved to a separate file system if one can be mounted; otherwise `limit` says why not. */
 export class Disk {
   #home;
   #ids;
@@ -117,7 +117,7 @@ export class Disk {
     try {
       execFileSync('umount', ['-l', this.mounted], { stdio: 'pipe' });
     } catch {
-      // It is no longer mounted.
+      // The file system is no longer mounted.
     }
   }
 

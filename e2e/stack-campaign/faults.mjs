@@ -1,4 +1,4 @@
-// The faults of the whole stack. Each breaks something under load, with random choices by the dice, and then ends the fault; the stack
+// The faults of the whole stack. Each breaks a part under load, with random choices from a `Dice`, and then ends the failure; the stack
 // must recover by itself.
 
 import { request, until } from '../stack.mjs';

@@ -81,7 +81,7 @@ export class Stack {
     return this.edge.versions;
   }
 
-  /** Starts to restart every process that ends, as a service manager does; nothing else starts processes. */
+  /** From now on restarts every process that ends, as a service manager does; nothing else starts processes. */
   supervise() {
     this.supervisor = setInterval(() => {
       for (const part of this.parts) {

@@ -96,7 +96,7 @@ export function unprovoked(answers, faults) {
   });
 }
 
-/** Server errors in answers to strangers without a fault that explains them. A request that is not valid HTTP may get no response. */
+/** Server errors in answers to hostile requests, without a fault that explains them. Invalid HTTP may get no response. */
 export function provoked(answers, faults) {
   return answers.filter((answer) => answer.status >= 500 && !during(faults, answer)).map((answer) => `${named(answer)}, without a fault`);
 }
@@ -112,8 +112,8 @@ export function unexpectedEndings(endings, faults) {
 const isMetered = (kind) => kind === 'metered' || kind === 'crowded';
 
 /**
- * Windows with more admitted requests than the limit, or with two requests with the same remaining count. For a crowd only the number
- * is checked: its isolates count reserved requests independently, so that remaining counts may repeat.
+ * Windows with more admitted requests than the limit, or with two requests with the same remaining count. For `Crowd` callers only the
+ * number is checked: isolates count reserved requests independently, so two requests may get the same remaining count.
  */
 export function overLimit(answers) {
   const isLetIn = ({ kind, reset, status }) => isMetered(kind) && reset !== undefined && status !== 429;
@@ -133,7 +133,7 @@ export function admittedRevoked(answers) {
     .map((answer) => `${named(answer)}: key ${answer.key} was accepted ${Math.round(answer.began - answer.revoked)} ms after its revocation`);
 }
 
-/** Proofs that failed although the proved decision has not changed. */
+/** Verifications of the decision that failed although the decision has not changed. */
 export function unproven(answers) {
   return answers.filter(({ isTrue }) => isTrue === false).map(named);
 }
@@ -156,7 +156,7 @@ export function untold(clients, restores) {
   });
 }
 
-/** Sequence numbers of two different operations, across all clients and all histories of the database. */
+/** Sequence numbers given to two different operations, across all clients and all restores of the database. */
 export function givenTwice(clients) {
   const titles = new Map();
   return clients.flatMap(({ name, frames }) =>
@@ -167,7 +167,7 @@ export function givenTwice(clients) {
   );
 }
 
-/** Acknowledged states that are missing from the history. `kept` gives each group's `Set` of numbers. */
+/** Acknowledged states that are missing from the history. `kept` gives, for each group, the `Set` of the state numbers in the history. */
 export function lostStates(kept, written) {
   return [...written.groups].flatMap(([group, { told }]) => [...told.keys()].filter((number) => !kept.get(group).has(number)).map((number) => `${group} ${number} is not in the history`));
 }

@@ -97,7 +97,7 @@ export class Writer {
     while (!this.stopped) {
       const answer = await this.dice.pick(this.origins).operate('/ingest', { method: 'POST', body, timeout: TIMEOUT_MILLIS }).catch(() => undefined);
       if (answer?.status === 200) return;
-      // An origin whose clock is behind refuses observations ahead of it; the other origin accepts them, or this one later.
+      // An origin whose clock is behind refuses observations later than its clock; the other origin accepts them, or the same one later.
       const isAhead = answer?.status === 400 && /ahead|future/.test(answer.text);
       if (answer && answer.status !== 503 && answer.status !== 504 && !isAhead) this.refusals.push(`${answer.status} ${answer.text.slice(0, 200)}`);
       await sleep(100);

@@ -13,7 +13,7 @@ use rds_shared::wire::{ErrorCode, Timestamp, hex};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Most minutes kept while reporting fails; the oldest are dropped first.
+/// Maximum number of minutes kept while reporting fails; the oldest are dropped first.
 const MAX_MINUTES: usize = 16;
 /// Age in seconds after which a scheduled report counts as lost.
 const REPORT_LOST_SECONDS: i64 = 60;
@@ -25,7 +25,7 @@ pub struct AnsweredReport {
     pub isolate: String,
     /// Sequence number within the isolate, from 1.
     pub sequence: u64,
-    /// Counts since the report before.
+    /// Counts since the previous report.
     pub minutes: Vec<AnsweredMinute>,
 }
 
@@ -64,7 +64,7 @@ impl Answered {
         !is_scheduled
     }
 
-    /// The report to send now, if any: first the one not acknowledged. `name` becomes the isolate's name if it has none.
+    /// The report to send now, if any; an unacknowledged report is sent again first. `name` becomes the isolate's name if it has none.
     pub fn begin(&mut self, name: [u8; 16]) -> Option<AnsweredReport> {
         if self.in_flight.is_none() && !self.minutes.is_empty() {
             if self.isolate.is_empty() {
@@ -87,8 +87,8 @@ impl Answered {
 }
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
-    /// Whether to count a response: it reflects the service's health and the origin did not count it. Scores withheld in fail-closed
-    /// mode are not counted as a failure.
+    /// Whether to count a response: one that reflects the service's health and was not counted by the origin. Scores withheld in
+    /// fail-closed mode are not counted as a failure.
     pub(crate) fn is_counted(&self, route: &Route, answer: &Answer) -> bool {
         let is_withheld = matches!(answer, Answer::Error(error) if error.code == ErrorCode::FailClosed);
         route.rate_limit_class.is_traffic() && !self.uncounted.get() && !is_withheld

@@ -24,7 +24,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let peer = match self.inbound.peer() {
             Peer::At(peer) => peer,
             Peer::Platform if header == PLATFORM_HEADER => return named(),
-            // Another proxy is in front of Cloudflare: its header counts if Cloudflare was called from that proxy's address.
+            // The header is that of another proxy in front of Cloudflare: it counts only if Cloudflare names a trusted peer as its caller.
             Peer::Platform => {
                 match self.inbound.header(PLATFORM_HEADER).and_then(|text| text.trim().parse::<IpAddr>().ok()) {
                     Some(peer) => peer,

@@ -43,7 +43,7 @@ pub struct Config {
     pub first_party: FirstParty,
     /// The header in which the proxy in front of the Worker names the caller, lower case.
     pub client_ip_header: String,
-    /// Peers that may set that header.
+    /// Peers that may set `client_ip_header`.
     pub trusted_proxies: Trust,
     /// Salt of the address hashes at the rate limits. Derived from the signing key, so a new key starts new counters.
     pub salt: Salt,

@@ -1,12 +1,13 @@
 //! Verifies decisions at the edge: the origin supplies only the stored evidence, and the edge derives every answer from it.
 //!
 //! Evidence is cached like any other response, so a decision verified once stays verifiable while the origin is down, and a
-//! change of the signer registry shows on the next request. Each request hashes and recovers the signer anew; that costs less than
-//! metering, and the input is bounded.
+//! change of the signer registry shows on the next request. Each request hashes the envelope and recovers the signer again; both cost
+//! less than metering, and the input is bounded.
 //!
-//! A stale response is marked stale as usual. If the registry is known to have changed since it was read, it no longer proves that the
-//! signer was authorised: a key is often retired because it leaked, and the origin may be taken down for the same reason. That one
-//! answer is then "no" until the registry can be read; the answers about the envelope and its signature do not change.
+//! A stale response is marked stale as usual. If the registry is known to have changed since the evidence was read, the evidence no longer
+//! proves that the signer was authorised: a key is often retired because it leaked, and the origin may be taken down for the same reason.
+//! The answer about the signer's authorisation is then "no" until the registry can be read; the answers about the envelope and its
+//! signature do not change.
 
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
@@ -22,8 +23,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         match self.kept(asked).await {
             Answer::Content(evidence) if evidence.status == 200 => {
                 match verdict(id, &evidence.body, evidence.served.is_outdated) {
-                    // The ETag is that of this body, not of the evidence: the same evidence gives another body once the registry is known to have
-                    // changed, and a 304 must not hide that.
+                    // The ETag is computed from this body, not from the evidence: the same evidence gives another body once the registry is
+                    // known to have changed, and a 304 would hide the new body.
                     Some(body) => {
                         let headers = evidence.headers.tagged(EtagBuilder::of(&body).weak());
                         Answer::Content(Content { headers, body: body.into(), ..evidence })

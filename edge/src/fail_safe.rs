@@ -1,7 +1,7 @@
 //! Responses in fail-closed mode (scores are withheld) and the status response while the origin is down.
 //!
-//! The edge learns the fail-safe mode from the version of its tag, so a change takes effect within one lease and for every cached response.
-//! In fail-closed mode no cached score is served. The origin is still called each time, so that an isolate without other
+//! The edge learns the fail-safe mode from the version of the mode's tag, so a change takes effect within one lease and for every cached
+//! response. In fail-closed mode no cached score is served. The origin is still called each time, so that an isolate without other
 //! messages learns when the mode ends.
 
 use crate::origin_link::signed_call::{OriginAnswer, ReadHeaders};

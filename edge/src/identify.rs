@@ -1,7 +1,7 @@
 //! Identifies the caller, charges the request to a rate limit, and checks access to the route.
 //!
-//! A request makes one call, to the key's or the address's Durable Object, according to the budget table in `shared`; rate-limit
-//! classes that charge both make two.
+//! The budget table in `shared` decides whether a request calls the Durable Object of its key, of its address, or both, depending on
+//! the rate-limit class.
 
 use crate::guard::addresses::denials::SpentKey;
 use crate::guard::addresses::state::{Place, place};
@@ -22,7 +22,7 @@ use rds_shared::wire::headers::{CLIENT_IP, IDEMPOTENCY_KEY, LAST_EVENT_ID, SUBCL
 /// The caller, and the rate-limit verdict.
 #[derive(Debug)]
 pub struct Identified {
-    /// The verdict behind the rate-limit headers; `None` if no limit was checked.
+    /// The verdict that the rate-limit headers report; `None` if no limit was checked.
     pub verdict: Option<Verdict>,
     /// The caller, if they may use the route.
     pub outcome: Result<Principal, ApiError>,
@@ -111,7 +111,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         Ok(forwarded_headers)
     }
 
-    /// Charges a caller without a key to their address.
+    /// Charges a request without a valid key to the caller's address.
     async fn charged_to_address(&self, route: &Route, payer: Payer, principal: Principal) -> Identified {
         let verdict = match charge(route.rate_limit_class, payer) {
             Charge::Nothing | Charge::Key => None,
@@ -120,7 +120,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         self.gated(route, principal, verdict)
     }
 
-    /// Refuses an invalid credential. It is charged to the address and never treated as anonymous access.
+    /// Refuses a request with an invalid credential. The request is charged to the address and never treated as anonymous access.
     async fn rejected(&self, route: &Route) -> Identified {
         let identified = self.charged_to_address(route, Payer::Rejected, Principal::Anonymous).await;
         let spent = identified.verdict.is_none_or(|verdict| !verdict.admitted);
@@ -166,7 +166,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             self.note(digest, route, admitted);
         }
         match (named, &identified.outcome) {
-            // The header only matters for shared keys, which is known only now.
+            // An invalid subclient header is refused for shared keys only, and only the record says whether the key is shared.
             (Err(fault), Ok(_)) if record.shared => Identified { outcome: Err(fault), ..identified },
             _ => identified,
         }
@@ -180,7 +180,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
     }
 
-    /// Checks a key: in this isolate's memory of recent refusals, else at its Durable Object.
+    /// Checks a key: first in this isolate's memory of recent refusals, then in the register if the key is new to this isolate, and last
+    /// at the key's Durable Object.
     async fn judge_key(&self, route: &Route, text: CredentialText<'_>, digest: KeyDigest, client: Subclient) -> Judged {
         let asked_at = self.host.now();
         let remembered = &self.isolate.guards;

@@ -1,7 +1,8 @@
 //! Keys that are new to this isolate: looked up in a register before a Durable Object is created for them.
 //!
 //! A key is looked up regardless of how many guesses came from the same address, because an address is no reason to refuse a valid key.
-//! Guessing uses up the address's limit for requests without a key, and only few look-ups for such addresses run at once.
+//! Guessing uses up the address's limit for requests without a key. Only a few look-ups for addresses without a remaining limit run
+//! concurrently.
 
 use crate::guard::objects::message::{KeyMessage, KeyReply, LookUp};
 use crate::pipeline::RequestContext;

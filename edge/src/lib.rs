@@ -1,19 +1,16 @@
 //! The Cloudflare Worker: it identifies callers, caches responses, and answers from the origin, from its cache, or with a stale response.
 //!
-//! [`pipeline`] shows the steps of a request; each step is one file. Everything but [`runtime`] and [`cache::store`] is plain
-//! Rust without a JavaScript value, so tests run the whole pipeline natively through the traits of [`ports`].
+//! [`pipeline`] shows the steps of a request; each step is one file. Everything but [`runtime`], [`cache::store`] and the Durable
+//! Objects is plain Rust without a JavaScript value, so tests run the whole pipeline natively through the traits of [`ports`].
 //!
-//! Architecture invariants:
+//! # Invariants
+//!
 //! - Every failure becomes the error envelope with a request id; if the Wasm instance cannot answer, `entry.mjs` writes the envelope.
 //! - Statics hold finished, plain data only: no request, response, stream or pending future.
 //! - A cached response counts as fresh only if it includes every change of its tags that this isolate's lease ([`tag_versions`]) knows of.
 //! - No future awaits work that another request started, and no borrow is held across an `.await`.
 //! - Every map is bounded.
 //! - Nothing here panics, because a panic aborts every request in flight.
-//!
-//! # Invariants
-//!
-//! - No request awaits a future of another request, no borrow is held across an await, and every map is bounded.
 #![cfg_attr(
     not(test),
     deny(

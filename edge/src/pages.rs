@@ -18,7 +18,7 @@ pub(crate) fn with_contract<T>(read: impl FnOnce(&[u8]) -> T) -> T {
     LIBRARY.with(|library| read(library.contract()))
 }
 
-/// The page named by a path; without a name, the start page.
+/// The page with this name; without a name, the start page.
 pub(crate) fn find(name: Option<&str>) -> Result<&'static Document, ApiError> {
     rds_docs::find(name.unwrap_or_default()).ok_or_else(|| ApiError::not_found("page"))
 }

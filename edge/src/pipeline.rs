@@ -148,7 +148,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         };
         let route = found.route;
         if route.cache.is_kept() {
-            // Runs while the caller is being identified: the tag versions are in another Durable Object.
+            // The renewal runs while the caller is identified, because another Durable Object has the tag versions.
             self.renew_lease();
         }
         let Identified { verdict, outcome } = self.identify(route).await;

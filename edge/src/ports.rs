@@ -48,7 +48,7 @@ pub enum Peer {
 pub enum BodyFault {
     /// Longer than the route allows.
     TooLarge,
-    /// The caller aborted it.
+    /// The transfer was aborted.
     Broken,
     /// Not received in time.
     Late,
@@ -63,8 +63,7 @@ pub enum NoAnswer {
     Unreachable(String),
 }
 
-/// The longest timeout that the host enforces. A caller that allows more must enforce its own: one shared timer then suffices for
-/// many concurrent calls.
+/// The longest timeout that the host enforces. Code that allows a call more time must enforce that limit itself.
 pub const MAX_HOST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The runtime: clock, randomness, network and the data centre's cache.
@@ -121,10 +120,11 @@ pub trait Guards {
     /// A few seconds from now, after the reply was sent, reports this isolate's response counts to the tag versions' Durable Object.
     fn count_later(&self);
 
-    /// Reports the tag versions seen here to their Durable Object and returns all versions known there.
+    /// Reports the tag versions that this isolate has seen to their Durable Object, and returns all versions that the object knows.
     async fn tag_versions(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable>;
 
-    /// Does the same independently of the current request; the answer completes the lease renewal that this isolate began at `begun`.
+    /// Exchanges tag versions with their Durable Object independently of the current request. The answer completes the lease renewal
+    /// that this isolate began at `begun`.
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions);
 
     /// Waits for `duration`.

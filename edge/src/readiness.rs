@@ -1,7 +1,7 @@
 //! `GET /ready` at the edge: the origin's readiness, plus whether this isolate reaches the Durable Objects.
 //!
 //! While the Durable Objects of rate limits or tag versions do not answer, this isolate uses its fallback limiter and its cached responses,
-//! all bounded, and the field `cache` is `open`. That never makes the service unready.
+//! and the field `cache` is `open`. An `open` field never makes the service unready.
 
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// Browsers revalidate with the ETag each time: the edge is near, and a copy kept by the browser would outlive a revised score.
 const REVALIDATE: &str = "public, max-age=0, must-revalidate";
 
-/// The same for responses that only callers with a key may get.
+/// As [`REVALIDATE`], for responses that only callers with a key may get.
 const PRIVATE: &str = "private, max-age=0, must-revalidate";
 
 /// The result of the pipeline.
@@ -35,9 +35,9 @@ pub enum Answer {
     Plain(Plain),
     /// An error raised by the edge.
     Error(ApiError),
-    /// A message that was accepted.
+    /// The answer to an accepted message about a key.
     Done,
-    /// A message about tags that was accepted, with every version known here.
+    /// The answer to an accepted message about tags: every tag version that this edge knows.
     Known(TagVersions),
 }
 
@@ -124,7 +124,7 @@ pub struct Exchange<'a> {
     pub route: Option<&'static Route>,
     /// Unknown parameters, as text for the response header.
     pub ignored: Option<&'a str>,
-    /// The fail-safe mode, if it applies to the route and is known here.
+    /// The fail-safe mode, if it applies to the route and this isolate knows it.
     pub fail_safe: Option<FailSafeMode>,
 }
 
@@ -198,7 +198,7 @@ fn put_route_headers(reply: &mut Reply, exchange: Exchange<'_>) {
     }
 }
 
-/// The page under 404. It is not cacheable, because the path may exist later.
+/// The documentation's page for a missing page, with status 404. It is not cacheable, because the path may exist later.
 fn no_page(document: &'static Document) -> Reply {
     let mut reply = pages::represent(document, None);
     reply.status = 404;
@@ -207,7 +207,7 @@ fn no_page(document: &'static Document) -> Reply {
     reply
 }
 
-/// Not cacheable, because the root's response depends on `Accept`.
+/// Builds a short text or a redirect. The response is not cacheable, because the root's response depends on `Accept`.
 fn plain_reply(plain: Plain) -> Reply {
     let Plain { status, content_type, location, body } = plain;
     let mut reply = Reply { status, headers: Vec::new(), body: Some(body.into_bytes().into()), streams: false };
@@ -260,7 +260,7 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
         let belongs = match name {
             "cache-control" => false,
             "content-type" => !unchanged,
-            // A cached response has the mode of the time when it was made.
+            // The mode in a cached response is the one at the time when the origin made it, which may have changed since.
             headers::FAIL_SAFE_MODE => served.age.is_none(),
             _ => true,
         };
@@ -273,7 +273,7 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
         (_, XCache::Hit | XCache::Miss | XCache::StaleError, _) if exchange.privacy == CacheScope::PerCaller => {
             Cow::Borrowed(PRIVATE)
         }
-        // A stale response may have been withdrawn meanwhile, so it gets no longer browser lifetime.
+        // A stale response may have been withdrawn at the origin, so browsers must revalidate it.
         (_, XCache::StaleError, _) => Cow::Borrowed(REVALIDATE),
         (_, _, Some(given)) => Cow::Owned(given.to_owned()),
         (_, XCache::Bypass, None) => Cow::Borrowed(headers::NO_STORE),

@@ -128,7 +128,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     pub(crate) fn keep(&self, asked: &OriginRequest, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
         let now = self.host.now();
         let lifetime = policy::lifetime(asked.route, &answer);
-        // The versions stated by the origin, not those known when it was called: the answer may predate a change made meanwhile.
+        // Uses the versions that the origin stated, because the answer may predate a change that this isolate has learned of meanwhile.
         let tags = self.record_tag_versions(asked.route, &answer);
         match (lifetime, copy) {
             (_, Some(copy)) if answer.status == 304 => {

@@ -10,7 +10,7 @@ const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(8);
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
-    /// Starts a background renewal if one is due and none is out in this isolate.
+    /// Starts a background renewal if the lease is old enough to be renewed and this isolate has no renewal in progress.
     pub(crate) fn renew_lease(&self) {
         let now = self.host.now();
         let due = self.isolate.tag_lease.borrow_mut().begin(now, self.config.guard_timeout);

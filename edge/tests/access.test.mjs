@@ -1,4 +1,4 @@
-// Limits and keys on real workerd, in real minutes. The tests run concurrently and each waits for the clock as little as possible.
+// Tests of limits and keys on real workerd, against the real clock. They run concurrently, and each waits as little as possible.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -20,7 +20,7 @@ before(async () => {
   await origin.listen(steady.origin);
   await fragileOrigin.listen(fragile.origin);
   await Promise.all([edge.start(), fragileEdge.start()]);
-  // Tests that must stay within one minute take up to half of it.
+  // Tests that must stay within one minute take up to half a minute.
   if (windowEndMillis() - Date.now() < 32_000) await sleep(windowEndMillis() - Date.now());
 });
 after(async () => {
@@ -103,7 +103,7 @@ describe("access", { concurrency: true }, () => {
     }
     const waited = performance.now();
     const first = await edge.get("/v1/vaults", { key: hung });
-    // The request before counts too if it was made in the same minute.
+    // The previous request is counted, too, if it was made in the same minute.
     const left = first.headers["x-ratelimit-reset"] === before.headers["x-ratelimit-reset"] ? 6 : 7;
     assert.deepEqual([first.status, first.headers["x-ratelimit-remaining"]], [200, `${left}`]);
     assert.ok(performance.now() - waited < 1_500, `${performance.now() - waited} ms`);
@@ -238,7 +238,7 @@ test("no request that begins after a revocation was acknowledged is served, of t
     while (!enough) {
       // Distinct addresses, so that the limit for rejected keys does not interfere.
       const ip = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number++ & 255}`;
-      // A connection that breaks under the load was not served.
+      // A request whose connection breaks under the load was not served, so it is left out.
       const reply = await edge.get("/v1/vaults", { key, ip }).catch(() => undefined);
       if (reply) replies.push(reply);
     }

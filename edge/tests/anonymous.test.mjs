@@ -1,4 +1,4 @@
-// No request of an anonymous caller counts against the origin: whole requests, byte by byte, sent to a real Worker.
+// No request of an anonymous caller counts against the origin. The requests are written byte by byte and sent to a real Worker.
 // RDS_SEED repeats a run, RDS_FUZZ_REQUESTS makes it longer.
 
 import assert from "node:assert/strict";
@@ -42,11 +42,11 @@ async function answer(incoming, response) {
     for (const minute of minutes) counts.set(`${source} ${minute.minute}`, minute);
   }
   if (url.startsWith("/__edge/")) return say(204, "");
-  // The Worker verifies decisions by itself. None exists here, and most ids that strangers send are malformed.
+  // The Worker verifies decisions by itself. This origin has no decision, and most ids in hostile requests are malformed.
   const [, id] = /^\/v1\/graph\/decision\/([^?]*)\/verify/.exec(url) ?? [];
   if (/^[0-9a-f]{64}$/.test(id)) return say(200, JSON.stringify({ record: null, signers: [] }));
   if (id !== undefined) return say(400, JSON.stringify({ error: { code: "INVALID_PARAMETER", message: "", request_id: incoming.headers["x-request-id"] } }));
-  // A search slower than the timeout with a stale response, and a very long error.
+  // A search takes longer than the timeout that applies when a stale response exists; a long body is refused with a very long error.
   if (url.includes("slow")) await sleep(3_000);
   if (incoming.method === "POST" && body.length > 1_500) return say(400, JSON.stringify({ error: { code: "INVALID_BODY", message: "x".repeat(100_000) } }));
   return say(200, "{\"data\":[]}", { "cdn-cache-control": "max-age=1, stale-if-error=86400", etag: "W/\"1\"" });
@@ -64,7 +64,7 @@ after(async () => {
 });
 
 let reads = 0;
-/** Another caller reads something that is not cached. */
+/** Asserts that another caller still gets an uncached page. */
 async function othersAreServed(what) {
   reads += 1;
   const reply = await edge.get(`/v1/vaults?minTvl=${reads}`, { ip: `10.${(reads >> 16) & 255}.${(reads >> 8) & 255}.${reads & 255}` });

@@ -5,7 +5,7 @@ import worker from "./entry.mjs";
 const asked = { KEYS: 0, EPOCHS: 0 };
 let broken = false;
 
-/** A namespace that counts calls. */
+/** A Durable Object namespace that counts the calls to its objects. */
 const counted = (name, namespace) => ({
   getByName(object) {
     const stub = namespace.getByName(object);

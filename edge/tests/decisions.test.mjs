@@ -35,7 +35,7 @@ async function verify(id) {
   return { ...reply, data, five };
 }
 
-/** The origin's evidence of a vector. */
+/** The evidence that the origin returns for a test vector. */
 const evidence = ({ in: { envelope, signature, registry } }) => ({ record: { envelope, signature }, signers: registry });
 
 test("each record gets its five answers", async () => {
@@ -60,7 +60,7 @@ test("a missing decision is not found, and is found once it exists", async () =>
 
 test("a verified decision stays verifiable while the origin is down", async () => {
   assert.deepEqual((await verify(good.in.id)).headers["x-cache"], "HIT");
-  // A change of the registry makes the cached response stale, and it cannot be revalidated, so it is unknown whose key was retired.
+  // The cached response predates a change of the signer registry and cannot be revalidated, so the edge cannot know which key was retired.
   origin.registry += 1;
   await edge.tellTags(`signers=${origin.registry}`);
   origin.isAway = true;

@@ -36,7 +36,7 @@ let folder, handler, exported, fireError;
 const env = { FIRST_PARTY_ORIGINS: "https://app.example, https://www.example" };
 const ask = (headers = {}) => handler.fetch(new Request("https://api.example/v1/vaults", { headers }), env, context());
 
-/** A context that records what it waits for. */
+/** An execution context that records the promises passed to `waitUntil`. */
 function context() {
   const waits = [];
   return { waits, waitUntil: (promise) => waits.push(promise) };
@@ -71,7 +71,7 @@ test("an answer of the bundle passes unchanged, and completes after its caller d
   const answer = new Response("fine");
   globalThis.bundle = async (request, given, ctx) => {
     assert.equal(given, env);
-    // The first I/O.
+    // Simulates the first I/O of the request.
     await new Promise(setImmediate);
     assert.equal(ctx.waits.length, 1);
     return answer;

@@ -67,7 +67,7 @@ test("requests reserved before a crash stay counted and are not admitted again",
   const key = origin.mint({ rpm: LIMIT });
   const minute = await room(25_000);
   const before = await crowds(key, 32, 50);
-  // Some were reserved a moment ago.
+  // Some reservations are not settled when the process is killed.
   await edge.kill();
   await edge.start();
   const after = await crowds(key, 32, 100);

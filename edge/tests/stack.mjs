@@ -14,7 +14,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 256, timeout: 3_000 });
 export const WINDOW_MILLIS = 60_000;
 export const sha256 = (text) => createHash("sha256").update(text).digest("hex");
 export const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
-/** End of the current window, as in Date.now(). */
+/** End of the current window, in milliseconds since the Unix epoch. */
 export const windowEndMillis = () => (Math.floor(Date.now() / WINDOW_MILLIS) + 1) * WINDOW_MILLIS;
 
 /** Waits until `holds` returns a value; fails after `seconds`. */
@@ -169,7 +169,7 @@ export class Edge {
     await until("the Worker answers", 30, () => this.get("/ready").then((reply) => reply.status === 200, () => false));
   }
 
-  /** Kills it with SIGKILL. */
+  /** Kills the process with SIGKILL. */
   async kill() {
     const ended = new Promise((resolve) => this.child.once("exit", resolve));
     this.child.kill("SIGKILL");
@@ -246,7 +246,7 @@ export class Edge {
     return this.#logs(kind).reduce((total, bytes) => total + Math.floor(bytes / page), 0);
   }
 
-  /** Sizes of their write-ahead logs, in bytes. */
+  /** Sizes of the write-ahead logs of a class's Durable Objects, in bytes. */
   #logs(kind) {
     const folder = join(this.folder, "objects", kind);
     const logs = readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.sqlite-wal$/.test(name));

@@ -47,7 +47,7 @@ test("a change shows on the next request at every isolate, despite its own and s
       const [first, second] = [await read(1, port), await read(1, port)];
       assert.deepEqual([versionOf(first), versionOf(second), cache(second)], [origin.version, origin.version, "HIT"]);
     }
-    // Read by the other isolate only: this one finds an outdated response in the shared cache.
+    // Only the first isolate has read this page before, so the twin finds an outdated response in the shared cache.
     assert.equal(versionOf(await read(2, stack.twin)), origin.version);
   }
 });

@@ -13,7 +13,7 @@
 //! | [`signatures`] | webhook and decision signatures | no made-up signature verifies |
 //! | [`addresses`] | addresses, vault keys and ids, client networks, instants | the printed form parses to the same value |
 //! | [`observations`] | NDJSON of observations | parsing never stops at a bad line and is deterministic |
-//! | [`envelopes`] | decision envelopes, evidence | an envelope has exactly one text |
+//! | [`envelopes`] | decision envelopes, evidence | an envelope has exactly one serialised form |
 //! | [`checks`] | a check's body | a refusal names a field; an accepted portfolio is within its bounds |
 //! | [`urls`] | webhook targets | an accepted target parses back to itself and is public |
 

@@ -86,7 +86,7 @@ macro_rules! answers {
             }
         }
 
-        /// The types as written here, for a test that compares them with the route table.
+        /// The types as spelled in this macro's arguments, for a test that compares them with the route table.
         #[cfg(test)]
         const SPELLED: &[(RouteId, &str)] = &[$((RouteId::$id, stringify!($type $(| $other)*)),)*];
     };

@@ -121,7 +121,7 @@ fn promised(value: &Value, is_naming: bool) -> Value {
     }
 }
 
-/// The first line that differs, with both texts.
+/// The number of the first line that differs, with both versions of the line; `None` if the texts are equal.
 fn first_difference<'a>(was: &'a str, is: &'a str) -> Option<(usize, &'a str, &'a str)> {
     if was == is {
         return None;

@@ -178,7 +178,7 @@ impl<'a> Comparison<'a> {
         self.schema(&format!("{place} {name}"), &was["schema"], &is["schema"], Direction::Sent);
     }
 
-    /// A header that the client reads, of a response or of a delivery.
+    /// Compares a header that the client reads, in a response or in a webhook delivery.
     fn header(&mut self, place: &str, name: &str, was: &'a Value, is: Option<&'a Value>) {
         let Some(is) = is else { return self.broken(place, format!("the header {name} is gone")) };
         let (was, is) = (follow(self.was, was), follow(self.is, is));
@@ -188,7 +188,7 @@ impl<'a> Comparison<'a> {
         self.schema(&format!("{place} header {name}"), &was["schema"], &is["schema"], Direction::Read);
     }
 
-    /// A webhook delivery: the client reads its body and its headers.
+    /// Compares a webhook delivery, of which the client reads the body and the headers.
     fn delivery(&mut self, place: &str, was: &'a Value, is: &'a Value) {
         let (before, now) = (named(self.was, &was["parameters"]), named(self.is, &is["parameters"]));
         for (key, header) in before {

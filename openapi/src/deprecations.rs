@@ -21,7 +21,7 @@ pub fn mark(document: &mut Value) {
     }
 }
 
-/// JSON pointer to the schema of a field of a route's response; `field` is its dotted path from the row.
+/// JSON pointer to the schema of a field of a route's response. `field` is a dotted path that starts at the response's row, inside `data`.
 pub fn find(document: &Value, route: &Route, field: &str) -> Option<String> {
     let path = route.path.replace('/', "~1");
     let method = route.method.as_str().to_lowercase();
@@ -29,7 +29,7 @@ pub fn find(document: &Value, route: &Route, field: &str) -> Option<String> {
     field.split('.').try_fold(answer, |at, name| below(document, at, name))
 }
 
-/// JSON pointer to the member `name` of the object at `pointer`, or of the row inside it.
+/// JSON pointer to the member `name` of the object at `pointer`, or of the object inside its `data`, list or first alternative.
 fn below(document: &Value, pointer: String, name: &str) -> Option<String> {
     let schema = document.pointer(&pointer)?;
     if let Some(target) = schema.get("$ref").and_then(Value::as_str) {

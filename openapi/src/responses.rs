@@ -20,9 +20,9 @@ type Codes = BTreeMap<u16, BTreeSet<ErrorCode>>;
 /// components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
-    /// Counts against a rate limit, so responses carry its headers.
+    /// Whether requests count against a rate limit, so that responses carry the rate-limit headers.
     metered: bool,
-    /// Reports the fail-safe mode if it is not normal.
+    /// Whether responses report the fail-safe mode if it is not normal.
     tells_mode: bool,
 }
 
@@ -229,7 +229,7 @@ pub fn codes(route: &Route) -> Codes {
     if route.query.iter().any(|param| param.default == Default::Required) {
         all.insert(ErrorCode::MissingParameter);
     }
-    // Unmetered routes too: an invalid credential counts against the general rate limit of its address.
+    // Unmetered routes can answer these errors, too: an invalid credential counts against the general rate limit of its address.
     all.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DailyLimitExceeded]);
     if matches!(route.access, Access::Data | Access::Decisioning) {
         all.insert(ErrorCode::Forbidden);

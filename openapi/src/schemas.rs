@@ -31,7 +31,8 @@ fn tidy(schema: &mut Value) {
                     members.remove("description");
                 }
             }
-            // Widths of Rust's integers: OpenAPI has no format for most of them, and the bounds are given separately.
+            // `schemars` writes the width of Rust's number types as a format. OpenAPI has no format for most widths, and the bounds are
+            // given separately.
             let width = |format: &str| format.starts_with("uint") || format.starts_with("int") || format == "double";
             if members.get("format").and_then(Value::as_str).is_some_and(width) {
                 members.remove("format");
@@ -65,7 +66,8 @@ fn explain(name: &str, field: &mut Value) {
     }
 }
 
-/// The unit that a field's name implies: lower-case words that show that the description states it, and the sentence to add otherwise.
+/// The unit that a field's name implies. Returns lower-case words, one of which a description contains if it already states the unit, and
+/// the sentence to add otherwise.
 fn unit_of(name: &str) -> Option<(&'static [&'static str], &'static str)> {
     let name = name.to_ascii_lowercase();
     let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));

@@ -122,7 +122,7 @@ fn patterns_and_parsers_agree_on_boundary_cases() {
         (4, vec![format!("1:{evm}"); 51].join(","), false),
     ] {
         assert_eq!((SPELLINGS[spelling].takes)(&text), taken, "{text}");
-        // Thirty-three ones are one byte too many, and a pattern cannot count bytes.
+        // In base58, 33 ones encode 33 zero bytes, one more than an account has; a pattern cannot count bytes.
         assert!(SPELLINGS[spelling].pattern.is_match(&text) == taken || text == "1".repeat(33), "{text}");
     }
 }

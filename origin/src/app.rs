@@ -40,7 +40,7 @@ pub struct App {
     pub journal: Arc<Journal>,
     /// The open event streams of this process.
     pub streams: Arc<Streams>,
-    /// What the open streams read from.
+    /// Data sources of the open streams.
     pub stream_sources: Arc<StreamSources>,
     pub metrics: Arc<Metrics>,
     /// Responses of this process, counted for the status feed.
@@ -77,7 +77,7 @@ impl App {
         Self::reaching(config, db, clock, access_log, Egress::of_system())
     }
 
-    /// The same with another network egress.
+    /// Like [`Self::new`], with `outward` as the egress of webhooks.
     pub fn reaching(
         config: &Config,
         db: Db,
@@ -158,7 +158,7 @@ impl App {
             catalog_version: catalog.as_ref().map_or(0, |catalog| catalog.version),
             catalog_rows: catalog.as_ref().map_or(0, |catalog| catalog.active_vaults()),
             catalog_age_seconds: self.since(self.metrics.catalog_current_at.load(Relaxed)),
-            // No edge is configured, so none lags.
+            // `tags_known_to` is 0 if no edge is configured; then there is no lag.
             edge_tags_lag_seconds: if tags_known_to == 0 { 0 } else { self.since(tags_known_to) },
             edge_heard_age_seconds: self.since(self.metrics.edge_heard_at.load(Relaxed)),
             reading_ages_seconds: catalog.as_ref().map_or((0, 0), |catalog| catalog.reading_ages(now)),

@@ -11,7 +11,7 @@ const MAX_SKEW_SECONDS: i64 = 300;
 pub const WENT_BACK: &str = "THE CLOCK IS BEHIND THE NEWEST FACTS: until it has caught up, new readings count as old, nothing newer is \
      published, and ages are wrong; set the clock right, or restore a database of that time";
 
-/// The instant of the newest work in the database, if `now` is more than five minutes behind it.
+/// The time of the newest ingest or score run in the database, if `now` is more than five minutes before it.
 pub async fn newest_work_ahead_of(db: &Db, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let newest = test_clock::newest_work(db).await?;
     Ok(newest.filter(|newest| newest.seconds_since(now) > MAX_SKEW_SECONDS))

@@ -53,7 +53,7 @@ const FORGET_BATCH: i64 = 10_000;
 /// How often to look for vaults without daily sums.
 const SUM_POLL: Duration = Duration::from_secs(10);
 
-/// Pause between two steps of summing, so that it takes at most about half of the database's time.
+/// Pause between two steps of summing, so that summing uses at most about half of the database's time.
 const SUM_REST: Duration = Duration::from_millis(250);
 
 /// Vaults summed per step: a year of one vault's hourly readings takes a few hundred milliseconds when read from disk.
@@ -117,7 +117,7 @@ impl Jobs {
 }
 
 /// Runs a job and restarts it when it panics: a service that lost a job would look healthy but stop making progress. The database
-/// rolled back the job's open transaction when its connection closed.
+/// rolls back the job's open transaction when the job's connection closes.
 async fn keep<F: Future<Output = ()>>(name: &'static str, rest: Duration, job: impl Fn() -> F) {
     while let Err(panic) = caught(job()).await {
         tracing::error!(job = name, panic = panic_text(&*panic), "a job panicked; it is restarted");
@@ -216,7 +216,7 @@ async fn keep_scored(app: &App) {
     }
 }
 
-/// Makes scheduled research runs, which test the scores; off where scheduled score runs are off.
+/// Makes scheduled research runs, which test the scores. Disabled if scheduled score runs are disabled.
 async fn keep_researched(app: &App) {
     if app.score_every_seconds == 0 {
         return;
@@ -248,7 +248,7 @@ async fn keep_forgetting(app: &App) {
     }
 }
 
-/// Stores each day's roll-up after the day has ended.
+/// Stores the daily totals of the asset symbols after each day has ended.
 async fn keep_days(app: &App) {
     let mut kept = None;
     loop {

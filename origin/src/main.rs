@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         }
     };
     let code = runtime.block_on(cli::run(cli));
-    // Does not wait for requests that outlived the drain, or for reads of standard input.
+    // This call does not wait for requests that are still running after the drain, or for reads of standard input.
     runtime.shutdown_background();
     code
 }

@@ -118,7 +118,7 @@ impl Client {
         *request.headers_mut() = headers;
         let named = HeaderValue::from_str(authority.as_str()).map_err(|_| OutboundError::Address)?;
         request.headers_mut().insert(HOST, named);
-        // A URL encloses an IPv6 address in brackets (RFC 3986); connecting and TLS need it without them.
+        // A URL encloses an IPv6 address in brackets (RFC 3986); the socket address and the TLS server name have no brackets.
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let connect = |default_port| TcpStream::connect((host, uri.port_u16().unwrap_or(default_port)));
         match uri.scheme_str() {

@@ -131,7 +131,7 @@ impl Waiting {
             self.second = second;
             self.written = Timestamp::from_seconds(second).to_string();
         }
-        // Without the milliseconds (`….000Z`), which differ from line to line.
+        // The milliseconds (`….000Z`) are cut off, because they differ from line to line.
         let whole = self.written.strip_suffix("000Z").unwrap_or_default();
         line.write(whole, &mut self.lines);
     }

@@ -1,4 +1,4 @@
-//! The migrations are embedded: a changed one makes a new program.
+//! The migrations are embedded in the program, so cargo rebuilds it when a migration changes.
 
 fn main() {
     println!("cargo:rerun-if-changed=../../migrations");

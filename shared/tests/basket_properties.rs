@@ -44,7 +44,8 @@ fn held_by_issuer(constituents: &[Constituent]) -> BTreeMap<&str, i64> {
     })
 }
 
-/// Weights by bisection for the multipliers, in floating point; independent of the production algorithm.
+/// Expected weights in floating point, independent of the production algorithm: bisection finds the factor between score excess and
+/// weight.
 fn by_bisection(constituents: &[Constituent], weighting: &Weighting) -> BTreeMap<String, f64> {
     let (single, issuer) = (weighting.caps.single_name().0 as f64, weighting.caps.issuer().0 as f64);
     let excess = |it: &Constituent| f64::from(it.score.get() - weighting.pivot.get());
@@ -112,7 +113,7 @@ proptest! {
     fn a_basket_is_refused_only_when_its_caps_are_infeasible(names in names(), weighting in weighting()) {
         let Err(Infeasible::CapsTooTight { attainable }) = compute_weights(&names, &weighting) else { return Ok(()) };
         prop_assert!(attainable < Ppm::ONE);
-        // Without a floor no name is dropped, so the attainable total is the capped sum.
+        // Without a minimum weight every constituent is kept, so the attainable total is the sum of the capped weights.
         let unfloored = Weighting {
             caps: Caps::new(weighting.caps.single_name(), weighting.caps.issuer(), Ppm(0)).unwrap(),
             min_constituents: 0,
@@ -207,7 +208,7 @@ fn first_version(now: Timestamp) -> BasketVersion {
     }
 }
 
-/// The first version, without any rebalance since.
+/// The state of a basket whose current version is the first one, `version`.
 fn begun(version: &BasketVersion) -> Current<'_> {
     Current {
         version_id: "v1",
@@ -227,7 +228,7 @@ fn a_basket_is_rebalanced_only_by_a_trigger() {
     let mut moved = market();
     moved[3].score = Some(MilliPoints::saturating(7210));
     assert_eq!(on(&moved, "2026-11-21T00:00:00Z"), Ok(RebalanceOutcome::NotDue));
-    // The calendar triggers, but nothing has changed: no new version.
+    // The calendar triggers a rebalance, but the candidates are unchanged, so there is no new version.
     assert_eq!(on(&market(), "2026-12-31T16:00:00Z"), Ok(RebalanceOutcome::Unchanged));
     moved[3].score = Some(MilliPoints::saturating(7200));
     let Ok(RebalanceOutcome::Rebalanced { version: next, trigger, changes }) = on(&moved, "2026-11-21T00:00:00Z")

@@ -1,4 +1,4 @@
-//! Signatures between edge and origin against vectors of an independent implementation (`fixtures/reference/link.py`).
+//! Signatures between edge and origin equal the vectors of an independent implementation (`fixtures/reference/link.py`).
 
 use rds_shared::access::{AnswerHead, Assertion, AssertionKey, BodyDigest, SIGNED, SignedHead};
 use rds_shared::wire::hex::unhex_array;

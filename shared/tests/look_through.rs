@@ -147,7 +147,7 @@ fn exposure_to_an_assets_parties_is_the_share_held_in_it() {
     let mut whole = vault('c', vec![(100, Holding::Vault(key('a')))]);
     whole.signer_sets = vec![bridge("issuer", false)];
     let graph = graph(vec![outer, inner, whole]);
-    // The cluster is exposed to all of `b`, which includes its own asset.
+    // Vault `b` itself is mapped to the cluster, so its share is 100 %. Its asset with the same cluster is not counted again.
     let shares = |name| {
         let looked = graph.look_through(&key(name)).unwrap();
         (looked.clusters[0].share.get(), looked.signer_sets[0].share.get())
@@ -193,7 +193,7 @@ fn exposure_to_a_nested_vaults_signers_is_proportional_and_not_counted_twice() {
     let mut inner = vault('b', vec![(100, plain("X"))]);
     inner.signer_sets = vec![bridge("shared", true), bridge("own", true)];
     let mut outer = vault('a', vec![(40, Holding::Vault(key('b'))), (60, plain("X"))]);
-    // The outer vault's mapping to the same set is not verified: only the inner part can reject.
+    // The outer vault's mapping to `shared` is not verified, so only the share through the inner vault can cause a rejection.
     outer.signer_sets = vec![bridge("shared", false)];
     let graph = graph(vec![outer, inner]);
     let with = |limit| check(&one_position('a'), graph.index(), &limits(&[("maxSharePerSignerSet", limit)]));
@@ -241,7 +241,7 @@ fn each_of_many_interlinked_vaults_reports_fifty_cycles_including_one_of_its_own
     }
 }
 
-/// Vaults that each hold a thousandth in every other vault, and are otherwise idle in one asset.
+/// Vaults that each hold a thousandth in every other vault and keep the rest idle in their deposit asset.
 fn all_of_each_other(many: usize) -> Vec<VaultFacts> {
     let numbered = |n: usize| VaultKey::parse(&format!("1:0x{n:040x}")).unwrap();
     let holding = |n: usize| {
@@ -292,7 +292,7 @@ fn parties_are_known_in_a_cycle_of_two_but_not_in_three_interlinked_vaults() {
         check(&one_position('a'), graph.index(), &limits(&[("maxSharePerCurator", 1.0)])).unresolved_vaults
     };
     assert_eq!(unresolved(&circle(&[('a', "b"), ('b', "a")])), []);
-    // Seen from the first vault the others are both one step away, so the edges between them are not followed.
+    // From `a`, both `b` and `c` are one step away, so the edges between `b` and `c` are not followed.
     assert_eq!(unresolved(&circle(&[('a', "bc"), ('b', "ac"), ('c', "ab")])), [key('a')]);
 }
 
@@ -308,7 +308,7 @@ fn a_limit_on_unknown_facts_is_never_approved() {
         vault('e', vec![(50, Holding::Vault(key('b'))), (50, priced(vec![feed(Some("vendor"))]))]),
     ]);
     let asks = ["maxSharePerAsset", "maxSharePerBridge", "maxSharePerOracle", "maxSharePerOracleVendor"];
-    // Unknown: the deposit asset; the feed, directly or nested; the feed's vendor; nothing.
+    // Unknown are: the deposit asset of `a`, the feed of `b` (also through `e`), and the vendor of the feed of `c`; of `d`, nothing.
     for (name, unknown) in [('a', &asks[..]), ('b', &asks[2..]), ('e', &asks[2..]), ('c', &asks[3..]), ('d', &[])] {
         for ask in asks {
             let outcome = check(&one_position(name), graph.index(), &limits(&[(ask, 1.0)]));

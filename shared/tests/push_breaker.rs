@@ -33,7 +33,7 @@ const fn finals(total: u32, failed: u32) -> Finals {
     Finals { total, failed }
 }
 
-/// Applies events at their seconds and returns each one's transition.
+/// Applies each event at its second (see [`at`]) and returns the transitions, one per event.
 fn play(breaker: &mut Breaker, events: &[(i64, Event)]) -> Vec<Option<Transition>> {
     events.iter().map(|(seconds, event)| breaker.apply(at(*seconds), *event)).collect()
 }
@@ -235,7 +235,7 @@ fn history() -> impl Strategy<Value = Vec<(i64, Step)>> {
     vec((pause, step), 1..80)
 }
 
-/// Attempts and final outcomes as they happened.
+/// Attempts and final outcomes in order, each with its time and whether it succeeded.
 #[derive(Default)]
 struct Log {
     attempts: Vec<(Timestamp, bool)>,

@@ -137,7 +137,7 @@ fn an_ambiguous_block_is_refused() {
     }
 }
 
-/// Addresses refused here although Python's `ipaddress` calls them global.
+/// Whether the service refuses an address that Python's `ipaddress` may call global.
 fn stricter(address: IpAddr) -> bool {
     let multicast_relays_and_metadata = [
         "224.0.0.0/4",
@@ -197,7 +197,7 @@ fn addresses_have_the_expected_class() {
     }
 }
 
-/// IPv6 addresses with a prefix that embeds `inner`.
+/// The IPv6 addresses that embed `inner`: IPv4-compatible, IPv4-mapped, IPv4-translated, NAT64, 6to4 and Teredo.
 fn carriers(inner: Ipv4Addr) -> [Ipv6Addr; 6] {
     let bits = u128::from(inner.to_bits());
     [
@@ -211,7 +211,7 @@ fn carriers(inner: Ipv4Addr) -> [Ipv6Addr; 6] {
     .map(Ipv6Addr::from_bits)
 }
 
-/// IPv4 addresses, half of them inside a listed block.
+/// IPv4 addresses; half of them start with the first octet of a special-purpose block.
 fn v4() -> impl Strategy<Value = Ipv4Addr> {
     let listed = [10u32, 100, 127, 168, 169, 172, 192, 198, 203, 224, 240, 255];
     let near = (proptest::sample::select(listed.to_vec()), any::<u32>(), any::<bool>());

@@ -1,4 +1,4 @@
-//! Stream frames and webhook signatures against vectors of an independent implementation (`fixtures/reference/push.py`).
+//! Stream frames and webhook signatures equal the vectors of an independent implementation (`fixtures/reference/push.py`).
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a reader of a dimension's value notices, case by case.
+//! Examples of how answers determine a dimension's value, its bounds and its age.
 
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{AssetCategory, Dimension, Dimensions, FreshnessStatus};
@@ -8,10 +8,10 @@ use rds_shared::scoring::rubric::{
 use rds_shared::wire::time::Timestamp;
 
 const DAY: i64 = 86_400;
-/// Day 20 000.
+/// The start of day 20 000 after 1970-01-01.
 const NOW: Timestamp = Timestamp::from_seconds(20_000 * DAY);
 
-/// An answer of `days` ago.
+/// An answer whose source was observed `days` days before [`NOW`].
 fn given(question: &'static str, answer: &'static str, days: i64) -> Answer<'static> {
     let source_kind = SourceKind::Document;
     Answer { question, answer, observed_at: NOW.plus_seconds(-days * DAY), source_kind, withdrawn_at: None }
@@ -43,7 +43,7 @@ fn complete() -> Vec<Answer<'static>> {
 #[test]
 fn a_complete_dimension_is_the_weighted_sum_and_has_no_range() {
     let outcome = redeemability(&complete());
-    // 35 · 10 + 25 · 6.5 + 20 · 10 + 20 · 6.5 = 842.5, half to even.
+    // 35 · 10 + 25 · 6.5 + 20 · 10 + 20 · 6.5 = 842.5, rounded half to even.
     assert_eq!(value(&outcome), Ok(842));
     assert_eq!((outcome.lowest, outcome.highest), (outcome.computed, outcome.computed));
     assert_eq!((outcome.weight_known, outcome.weight_unknown, outcome.ceiling), (100, 0, None));
@@ -54,7 +54,7 @@ fn a_complete_dimension_is_the_weighted_sum_and_has_no_range() {
 fn without_answers_there_is_no_value_and_the_range_is_that_of_all_answers() {
     let outcome = redeemability(&[]);
     assert_eq!(value(&outcome), Err(NoValue::NothingKnown));
-    // The lowest takes the ceiling 0.00 of a stopped redemption.
+    // `lowest` is 0, because the answer `suspended` has the ceiling 0.00.
     assert_eq!((outcome.computed.get(), outcome.lowest.get(), outcome.highest.get()), (250, 0, 1000));
     assert!(outcome.refresh.is_none() && outcome.unchanged_until().is_none());
 }
@@ -99,7 +99,7 @@ fn an_answer_counts_for_four_cadences_of_its_own_question() {
         answers.push(given(question, answer, days));
         redeemability(&answers)
     };
-    // Monthly is 31 days.
+    // `settlement` has a monthly cadence, 31 days, so its answers count for 124 days.
     let last = at("settlement", "le_7d", 124);
     assert_eq!((part(&last, "settlement").state, value(&last)), (PartState::Answered, Ok(842)));
     assert_eq!(last.unchanged_until(), Some(NOW));
@@ -107,7 +107,7 @@ fn an_answer_counts_for_four_cadences_of_its_own_question() {
     assert_eq!((part(&aged, "settlement").state, value(&aged)), (PartState::Aged, Ok(742)));
     assert_eq!(part(&aged, "settlement").answer.unwrap().id, "le_7d");
     assert_eq!((aged.lowest.get(), aged.highest.get()), (742, 930));
-    // Annual is 366 days; a year-old fee is as good as new.
+    // `price` has an annual cadence, 366 days, so its answers count in full for 1464 days.
     assert_eq!(value(&at("price", "par", 1464)), Ok(842));
 }
 
@@ -118,7 +118,7 @@ fn a_fatal_answer_is_not_forgotten_by_age_or_withdrawal() {
         answers[0] = fatal;
         let outcome = redeemability(&answers);
         assert_eq!((value(&outcome), outcome.lowest.get(), outcome.weight_unknown), (Ok(0), 0, 35));
-        // A new answer could lift it.
+        // A new answer to `who` would remove the ceiling.
         assert_eq!(outcome.highest.get(), 842);
         answers.push(given("who", "any_onchain", 1));
         assert_eq!(value(&redeemability(&answers)), Ok(842));
@@ -133,7 +133,7 @@ fn a_withdrawal_lets_the_other_answers_decide() {
     answers[0] = withdrawn(answers[0]);
     let outcome = redeemability(&answers);
     assert_eq!((part(&outcome, "who").state, part(&outcome, "who").points.get()), (PartState::Withdrawn, 250));
-    // Before the withdrawal both were valid.
+    // One second before the withdrawal, the answer `any_onchain` still counts; `market_only` is dated one second later.
     let before = evaluate(Dimension::Redeemability, &answers, NOW.plus_seconds(-1));
     assert_eq!(part(&before, "who").state, PartState::Answered);
 }
@@ -162,7 +162,7 @@ fn one_fresh_answer_does_not_rejuvenate_the_rest() {
     }
     answers.push(given("settlement", "le_7d", 0));
     let refresh = redeemability(&answers).refresh.unwrap();
-    // In cadences: settlement 0, price 100/366, who 100/184, limits 100/92. Half of 100 is reached with `who`.
+    // Ages in cadences, ascending: settlement 0, price 100/366, who 100/184, limits 100/92. `who` reaches half of the weight.
     assert_eq!((refresh.age_seconds(NOW), refresh.cadence_seconds), (100 * DAY, 184 * DAY));
     assert_eq!(FreshnessStatus::of(refresh.age_seconds(NOW), refresh.cadence_seconds).as_str(), "fresh");
 }
@@ -171,10 +171,10 @@ fn one_fresh_answer_does_not_rejuvenate_the_rest() {
 fn an_asset_is_as_old_as_half_of_what_its_category_weighs() {
     let old = Answer { observed_at: NOW.plus_seconds(-200 * DAY), ..given("mint_control", "one_key", 0) };
     let outcomes = [redeemability(&complete()), evaluate(Dimension::BridgeMechanism, &[old], NOW), redeemability(&[])];
-    // wrapped_crypto: bridge_mechanism 35 · mint_control 30 = 1050 against redeemability 10 · 100 = 1000.
+    // `wrapped_crypto` weighs the old answer bridge_mechanism 35 · mint_control 30 = 1050, the others redeemability 10 · 100 = 1000.
     let refresh = asset_refresh(AssetCategory::WrappedCrypto, &outcomes, NOW).unwrap();
     assert_eq!(refresh.age_seconds(NOW), 200 * DAY);
-    // wrapped_btc: 25 · 30 = 750 against 15 · 100.
+    // `wrapped_btc` weighs the old answer 25 · 30 = 750, and the others 15 · 100 = 1500.
     let refresh = asset_refresh(AssetCategory::WrappedBtc, &outcomes, NOW).unwrap();
     assert_eq!(refresh.age_seconds(NOW), DAY);
     assert_eq!(asset_refresh(AssetCategory::Unreviewed, &outcomes, NOW), None);
@@ -190,7 +190,7 @@ fn one_key_or_one_verifier_keeps_an_asset_in_edge_whatever_its_category_weighs()
         assert_eq!(limit(category, &usr), Some(400));
         assert_eq!(limit(category, &rseth), Some(400));
         assert_eq!(limit(category, &safe), Some(1000));
-        // Unknown is no sign of risk, but not Prime either.
+        // Without answers the limit is 7.90: below Prime, but above the 4.00 of one key or one verifier.
         assert_eq!(limit(category, &[]), Some(790));
     }
     assert_eq!(limit(AssetCategory::Native, &usr), None);

@@ -1,4 +1,4 @@
-//! Properties of values that follow from answers.
+//! Properties of the values and score limits that are computed from answers.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: 1000, max_global_rejects: 50_000, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Ages around the bounds of every cadence, several of one day, and dates ahead.
+/// Dates around the first multiples of every cadence, several within one day, and one second after [`NOW`].
 fn observed_at() -> impl Strategy<Value = Timestamp> {
     let cadence = select(vec![7_i64, 31, 92, 184, 366]);
     let age = prop_oneof![
@@ -43,7 +43,7 @@ fn answer(dimension: Dimension) -> impl Strategy<Value = Answer<'static>> {
     })
 }
 
-/// A dimension with up to a dozen answers.
+/// A dimension with fewer than twelve answers.
 fn asked() -> impl Strategy<Value = (Dimension, Vec<Answer<'static>>)> {
     select(Dimension::ALL).prop_flat_map(|dimension| (Just(dimension), vec(answer(dimension), 0..12)))
 }
@@ -56,12 +56,12 @@ fn now(dimension: Dimension, answers: &[Answer<'static>]) -> DimensionOutcome<'s
     at(dimension, answers, NOW)
 }
 
-/// What the dimension counts in the asset's sum.
+/// The points that the dimension adds to the asset's sum; 2.50 if it has no value.
 fn counted(outcome: &DimensionOutcome<'_>) -> Hundredths {
     outcome.value.unwrap_or(UNKNOWN_POINTS)
 }
 
-/// Every open question answered with the option that `choose` picks.
+/// `answers`, and in addition an answer dated [`NOW`] to every open question, chosen by `choose`.
 fn completed(
     outcome: &DimensionOutcome<'_>,
     answers: &[Answer<'static>],
@@ -75,7 +75,7 @@ fn completed(
         source_kind: part.question.evidence[0],
         withdrawn_at: None,
     });
-    // The other answers of today to open questions are withdrawn ones; they do not compete.
+    // An open question has no other valid answer of today, except withdrawn ones, which do not compete with the new answer.
     fresh.chain(answers.iter().copied()).collect()
 }
 
@@ -106,7 +106,7 @@ proptest! {
         let learned = now(dimension, &random);
         prop_assert_eq!(learned.weight_unknown, 0);
         prop_assert!(outcome.lowest <= learned.computed && learned.computed <= outcome.highest);
-        // The highest is reached with the best answers.
+        // The best answers give exactly the value `highest`.
         let best = now(dimension, &completed(&outcome, &answers, |part| part.question.answers[0].id));
         prop_assert_eq!(best.computed, outcome.highest);
     }
@@ -191,7 +191,7 @@ proptest! {
             turned.reverse();
         }
         prop_assert_eq!(now(dimension, &turned), now(dimension, &answers));
-        // Repetition does not matter either, except that it is told.
+        // Repeated answers do not change the parts; only the list `ignored` contains its entries twice.
         let twice: Vec<_> = answers.iter().chain(&answers).copied().collect();
         prop_assert_eq!(now(dimension, &twice).parts, now(dimension, &answers).parts);
     }

@@ -86,7 +86,7 @@ proptest! {
         part in 0..1000_u32,
     ) {
         prop_assume!(place < input.exposures.len());
-        // The hard-fail cap applies to single holdings of at least 5 %, so splitting below that removes it.
+        // The cap for a hard-failed holding applies per exposure from 5 % on, so a split below 5 % would remove the cap.
         prop_assume!(input.exposures[place].hard_fail_cap.is_none());
         let mut split = input.clone();
         let mut other = split.exposures[place].clone();

@@ -213,7 +213,7 @@ impl Filters {
     }
 }
 
-/// Usually empty, so that most lists keep some rows.
+/// The words of one filter; usually none, so that most lists keep some rows.
 fn names(known: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
     let some = proptest::collection::vec(prop::sample::select(known).prop_map(String::from), 1..4);
     proptest::option::weighted(0.25, some).prop_map(Option::unwrap_or_default)
@@ -236,7 +236,7 @@ prop_compose! {
     }
 }
 
-/// Ascending by the field; `None` is a missing value.
+/// Compares two rows by the field, ascending; `None` if a value is missing.
 fn compare(field: VaultSortField, a: &VaultRow, b: &VaultRow) -> Option<Ordering> {
     let folded = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<String>();
     let number = |of: fn(&VaultRow) -> Option<f64>| Some(of(a)?.partial_cmp(&of(b)?).unwrap());

@@ -4,8 +4,8 @@
 // HTTP response. The answer to a GET has `CF-Cache-Status: HIT` or MISS. Entries are kept in memory, up to
 // a limit, for the lifetime in the stored response's Cache-Control.
 //
-// An entry is the unparsed message: a Headers object would take several times the memory of its text,
-// outside V8's heap, where it could not be counted here.
+// An entry is the unparsed message. A Headers object would take several times as much memory, and outside
+// V8's heap, so that CAPACITY could not limit it.
 
 const CAPACITY = 64 * 1024 * 1024;
 const MAX_ENTRY = 8 * 1024 * 1024;

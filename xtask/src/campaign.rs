@@ -18,8 +18,8 @@ use crate::wasm::{self, Bundle};
 /// Origins of a campaign, each with three listeners.
 const ORIGINS: u16 = 2;
 const LISTENERS: u16 = 3;
-/// Compatibility date of the other version if it has no bundle of its own: that of a Worker deployed before the last change of the
-/// date.
+/// Compatibility date of the other version if it has no bundle of its own. It is earlier than the date in `wrangler.toml`, as in a Worker
+/// that was deployed before that date was last changed.
 const OTHER_DATE: &str = "2025-11-01";
 
 /// Prepares everything in `folder` without starting it, and returns the path of its description:

@@ -1,13 +1,13 @@
 //! Import circles inside a crate: groups of files that all import each other, directly or through others.
 //!
-//! Reads `use` declarations and paths that begin with `crate`, `self` or `super` as text. A path that ends at a re-export counts as an import of the file
-//! that defines the name; a module that re-exports its own children does not import them. Unit tests at the end of a file are left out: they may import
-//! whatever they like.
+//! Reads `use` declarations, and other paths that begin with `crate` or `super`, as text. A path that ends at a re-export counts as an
+//! import of the file that defines the name; a module that re-exports its own children does not import them. Unit tests at the end of a
+//! file are left out, because they may import anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The most files that may form one circle. Two or three that describe one thing are fine.
+/// Maximum number of files in one circle. A few files that describe one thing may import each other.
 pub const MAX_FILES: usize = 5;
 
 /// A module's path inside its crate, such as `["store", "vaults"]`; empty for the root.
@@ -21,7 +21,8 @@ struct Source {
     exports: Vec<(String, Vec<String>)>,
 }
 
-/// Every circle of more than [`MAX_FILES`] files, as `folder: module, module, …`. `files` are paths relative to the clone, with their text.
+/// Every circle of more than [`MAX_FILES`] files, as `folder: N files import each other: module, module, …`. `files` are paths relative to
+/// the clone, with their text.
 pub fn violations(files: &[(&Path, &str)]) -> Vec<String> {
     let mut crates: BTreeMap<&Path, Vec<Source>> = BTreeMap::new();
     for (name, text) in files {
@@ -73,14 +74,14 @@ impl Source {
     }
 }
 
-/// The text without line comments, and without the unit tests behind the last `#[cfg(test)]` module.
+/// The text without line comments, up to the first `#[cfg(test)]` module.
 fn without_comments_and_tests(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(|line| line.find("//").map_or(line, |at| &line[..at])).collect();
     let tests = lines.windows(2).position(|pair| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod "));
     lines[..tests.unwrap_or(lines.len())].join("\n")
 }
 
-/// Where the next `use` declaration begins.
+/// Byte index at which the next `use` declaration begins.
 fn find_use(code: &str) -> Option<usize> {
     code.match_indices("use ").map(|(at, _)| at).find(|at| {
         let line = code[..*at].rsplit('\n').next().unwrap_or_default().trim();
@@ -138,7 +139,7 @@ fn circles(sources: &[Source]) -> Vec<Vec<Module>> {
     for source in sources {
         let targets = source.imports.iter().filter_map(|path| resolve(path, &source.module, &modules, &defined));
         let exported = source.exports.iter().filter_map(|(_, path)| resolve(path, &source.module, &modules, &defined));
-        // A module that re-exports its own children only names them.
+        // A module's re-export of its own children is not an import.
         let foreign = exported.filter(|target| !target.starts_with(&source.module));
         reached.insert(&source.module, targets.filter(|target| *target != source.module).chain(foreign).collect());
     }
@@ -179,7 +180,8 @@ fn resolve(
     Some(at)
 }
 
-/// Modules that reach each other. Plain reachability: crates have some hundred modules.
+/// The strongly connected components of at least two modules, from the reachable set of each module. That is fast enough, because a crate
+/// has only some hundred modules.
 fn strongly_connected(edges: &BTreeMap<&Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
     let reach = |from: &Module| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from.clone()]);

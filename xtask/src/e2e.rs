@@ -1,4 +1,4 @@
-//! The stage `e2e`: tests against the running stack. The long tests run in parallel on a second stack.
+//! The stage `e2e`: tests against the running stack. The long tests run at the same time on a second stack.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,8 +19,8 @@ use crate::up::ports::Ports;
 use crate::up::stack::Stack;
 use crate::workspace;
 
-/// Tests that take about half of the suite's time and change neither the clock nor the services of their stack. They run in parallel
-/// on a stack of their own.
+/// Tests that take about half of the suite's time and change neither the clock nor the services of their stack. They run on a stack of
+/// their own while the other tests run.
 const LONG: [&str; 8] = [
     "authorisation.test.mjs",
     "browser.test.mjs",

@@ -1,4 +1,5 @@
-//! Allowed dependencies inside the crate `rds-origin`: only `http` and `cli` use `http`, and nothing uses `cli`. Between crates, cargo enforces the layers.
+//! Allowed dependencies inside the crate `rds-origin`: only `http` and `cli` use `http`, and no other module uses `cli`. Between crates,
+//! cargo enforces the layers.
 
 use std::path::Path;
 

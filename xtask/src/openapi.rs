@@ -47,7 +47,7 @@ pub fn maker(options: &Options) -> Command {
         cargo.arg("--release");
     }
     if let Some(file) = &options.against {
-        // Cargo runs it in the workspace's folder, which may not be the caller's.
+        // Cargo runs the generator in the workspace's root folder, so a path relative to the caller's folder is made absolute.
         cargo.arg("--against").arg(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
     }
     cargo

@@ -1,5 +1,5 @@
-//! Rules for source files that no linter checks: an introduction, a maximum length, no unfinished work, allowed dependencies, no large import
-//! circle, and no file outside every crate.
+//! Rules for source files that the linters do not check: an introduction, a maximum length, no unfinished work, allowed dependencies, no
+//! large import circle, and no Rust file without a module declaration.
 
 use std::path::Path;
 

@@ -40,7 +40,7 @@ fn folder() -> PathBuf {
     workspace::root().join("shared/verifier/build")
 }
 
-/// Whether a build of the package exists, of whatever sources.
+/// Whether a build of the package exists, even if its inputs have changed since.
 pub fn exists() -> bool {
     COMPILED_FILES.iter().all(|file| folder().join(file).is_file())
 }

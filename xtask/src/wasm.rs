@@ -78,7 +78,7 @@ struct Variant {
 
 const DEPLOYED: Variant =
     Variant { output: "build", profile: "worker", optimised: true, features: "", name: "the Worker bundle" };
-/// Built in a third of the time, three times as large.
+/// Built in a third of the time of [`DEPLOYED`], and three times as large.
 const QUICK: Variant = Variant {
     output: "build/quick",
     profile: "worker-up",
@@ -141,9 +141,9 @@ pub fn build(cache: &Cache) -> Result<Bundle> {
     build_into(cache, EDGE, &DEPLOYED)
 }
 
-/// Builds the bundle of a stack on this machine beside another program that embeds the verifier: `ahead` compiles what of it needs no
-/// verifier, and `other` the rest once the verifier is built. Without `as_deployed` the bundle is optimised only if that build exists
-/// already.
+/// Builds the bundle of a stack on this machine, and at the same time another program that embeds the verifier. `other` builds that
+/// program once the verifier is built; if no verifier exists yet, `ahead` first compiles the parts that do not need it. Without
+/// `as_deployed`, the bundle is optimised only if an up-to-date optimised bundle exists.
 pub fn build_beside<T: Send>(
     cache: &Cache,
     as_deployed: bool,

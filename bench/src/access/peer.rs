@@ -59,7 +59,7 @@ impl Drop for JsPeer {
     }
 }
 
-/// Starts the peer on the servers' core, with the body and headers of the edge's own hit as its cached response.
+/// Starts the peer on the servers' core. It answers with the body and headers of `hit`, the edge's own cached response.
 pub fn start(cache: &Cache, hit: &Answer) -> Result<JsPeer> {
     let mut step = Step::start("the JavaScript peer");
     let folder = std::env::temp_dir().join(format!("rds-bench-js-{}", std::process::id()));

@@ -10,10 +10,10 @@ use crate::http::{self, Answer, Connection};
 
 /// Body fields that grow with the age of a cached response.
 const AGES: [&[u8]; 2] = [b"\"freshness_seconds\":", b"\"age_seconds\":"];
-/// Number of concurrent callers, and requests sent per admitted request.
+/// Number of concurrent callers, and number of requests they send per request that the limit admits.
 const CALLERS: u32 = 64;
 const REQUESTS_PER_ADMITTED: u32 = 2;
-/// Minimum seconds that must remain in the current minute.
+/// Minimum seconds left in the current minute when the requests start, because all of them must fall into one window of the limit.
 const MIN_SECONDS_LEFT: u64 = 20;
 
 /// Checks that the bodies are equal except for ages.

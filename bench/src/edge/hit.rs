@@ -28,7 +28,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     let ask = |more: &str| http::get(LIST, &format!("{}{more}", Subject::lines(key)));
     checks::confirms(edge, &ours, ask)?;
     checks::counts(edge, &request, RPM)?;
-    // Signed by the client, because nginx cannot sign the request with which it refreshes its cached response.
+    // The client signs the requests, because nginx cannot sign the request with which it refreshes its cached response.
     let crowd = Mutex::new(market.signed_targets(&Subject::lines(&narrow), || LIST.to_owned())?);
     let asking = || {
         let mut out = Vec::new();

@@ -18,7 +18,7 @@ use crate::http;
 use crate::market::Market;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Token of the Worker's only admin route; on loopback and only during a run.
+/// Token of the Worker's only admin route. A constant suffices, because the Worker listens on loopback and only during a run.
 const ADMIN_TOKEN: &str = "bench";
 
 /// Starts the Worker on the servers' core, in front of the market's origin.

@@ -38,7 +38,7 @@ struct Tested {
 }
 
 impl Tested {
-    /// The edge as a [`Peer`] that gets one target after the other.
+    /// The edge as a [`Peer`] that gets a request for the next target each time.
     fn peer<F: FnMut() -> String + 'static>(&self, subject: &Subject, mut next: F) -> Result<Peer> {
         let lines = Subject::lines(&subject.key);
         let write: Write = match self.signed {
@@ -105,7 +105,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     Ok(())
 }
 
-/// A load as seen by the origin.
+/// The part of a load that reached the origin: requests per hundred, and the origin's CPU microseconds per request.
 struct Reached {
     of_hundred: f64,
     cpu_micros: f64,

@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::{Plan, cores};
 
 const VAULTS: u32 = 10_000;
-/// Maximum seconds.
+/// Maximum median duration in seconds.
 const TARGET: f64 = 1.0;
 
 /// Measures the median duration.

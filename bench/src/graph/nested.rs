@@ -49,7 +49,7 @@ impl Nested {
         Ok(Nested { market, ids, keys })
     }
 
-    /// Removes a vault's holdings, so that the next snapshot differs.
+    /// Removes a vault's holdings, so that the next snapshot has new content and is stored.
     pub fn change(&self, place: usize) -> Result<()> {
         let line = held(self.ids.get(place).context("no such vault")?, &[]);
         self.market.ingest(&[line], "/v1/vaults?limit=1", 1)

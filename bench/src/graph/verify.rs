@@ -21,7 +21,7 @@ const TARGET: f64 = 2.0;
 const ASSERTION_KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const VECTORS: &str = include_str!("../../../fixtures/decisions/verifications.jsonl");
 
-/// Measures both with the same evidence.
+/// Measures the edge and the peer with the same evidence.
 pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let workerd = npm::workerd(cache)?;
     let unmetered = wasm::build_unmetered(cache)?;

@@ -46,7 +46,7 @@ impl Drop for ViemPeer {
     }
 }
 
-/// Starts the peer on the servers' core, with the evidence and the headers of the edge's own hit.
+/// Starts the peer on the servers' core, with the evidence and with the headers of `hit`, the edge's own cached response.
 pub fn start(cache: &Cache, evidence: &str, hit: &Answer) -> Result<ViemPeer> {
     let folder = std::env::temp_dir().join(format!("rds-bench-viem-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

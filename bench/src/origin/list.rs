@@ -36,7 +36,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     drop(constant);
 
     peer_table::fill(&market)?;
-    // Postgres may use the client's core, so that each peer has its core to itself, as the origin has.
+    // Postgres may also run on the client's core, so that each peer has the servers' core for itself, as the origin has.
     cores::release_family(market.pid("postgres")?)?;
     for kind in [Kind::Fastify, Kind::FastApi] {
         let peer = SqlPeer::start(cache, kind, &market)?;
@@ -54,13 +54,13 @@ fn compare(report: &mut Report, part: &str, peer: &str, beside: &Versus, target:
     report.compare(&Comparison { part, peer, of: "requests/s, ours over theirs", ratio, target, ours, theirs }, more);
 }
 
-/// The edge listener, requested for the list.
+/// The origin's edge listener as a [`Peer`] that gets requests for the list.
 pub fn edge_listener(market: &Market) -> Result<Peer> {
     let (address, pid) = (market.address("origin_edge")?, market.pid("origin")?);
     Ok(Peer { address, pid, write: Box::new(market.signed_list()?) })
 }
 
-/// The edge listener, requested for another list each time.
+/// The origin's edge listener as a [`Peer`] that gets a request for a different list each time.
 fn different(market: &Market) -> Result<Peer> {
     let (address, pid, mut number) = (market.address("origin_edge")?, market.pid("origin")?, 0);
     let (before, behind) = LIST.split_once("minTvl=1000000").context("the list has no `minTvl` to vary")?;

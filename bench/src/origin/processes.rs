@@ -103,7 +103,7 @@ fn measure_processes(market: &Market, replicas: &[Replica], rate: f64, ids: &[St
         .map(|at: usize| median(loads.iter().filter_map(|load: &[f64; 4]| load.get(at).copied()).collect()));
 
     let taken = || Ok::<_, anyhow::Error>((Instant::now(), cpu_time_of_family_ever(postgres)?, processes()?));
-    // CPU milliseconds per second since that reading.
+    // CPU milliseconds per second of Postgres and of all processes, since an earlier reading by `taken`.
     let since = |(begun, stored, ours): (Instant, Duration, Duration)| {
         let (now, stored_now, ours_now) = taken()?;
         let each = |spent: Duration| spent.as_secs_f64() * 1e3 / (now - begun).as_secs_f64();

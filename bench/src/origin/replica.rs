@@ -96,7 +96,7 @@ impl Drop for Replica {
     }
 }
 
-/// Whether a child has ended. It stays a zombie until the stack that started it waits for it.
+/// Whether a process has ended. An ended process stays a zombie until the stack, its parent, waits for it.
 fn has_ended(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))

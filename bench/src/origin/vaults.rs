@@ -17,7 +17,7 @@ const FEW: u32 = 1_000;
 const MORE: [u32; 2] = [10_000, 100_000];
 /// Maximum CPU per list, relative to the smallest market.
 const TARGET_GROWTH: f64 = 3.0;
-/// Milliseconds, on an otherwise idle machine.
+/// Maximum 99th percentile of the latency of a page of changes, in milliseconds on an otherwise idle machine.
 const TARGET_CHANGES: f64 = 5.0;
 /// Time for a process to free the memory it needed for starting.
 const SETTLE: Duration = Duration::from_secs(2);

@@ -36,7 +36,7 @@ struct Turn {
     latency: [f64; 2],
 }
 
-/// Measures all three in turns.
+/// Measures the three servers in turns.
 pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let mut ours = Ours::start(|_| {})?;
     ours.allow(SUBSCRIBERS)?;

@@ -45,7 +45,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// All parts with this plan.
+    /// Options that select all parts, with this plan.
     pub fn of(plan: &Plan) -> Self {
         Options { seconds: plan.seconds, rounds: plan.rounds.min(ROUNDS), only: Only::default() }
     }

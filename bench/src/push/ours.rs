@@ -1,5 +1,5 @@
-//! The service as a stream server: operations are committed to Postgres as producers do, and streams are read from the relay
-//! listener.
+//! The service as a stream server: operations are committed to Postgres with the service's own statements, and streams are read from
+//! the relay listener.
 
 use std::net::SocketAddr;
 use std::time::Duration;

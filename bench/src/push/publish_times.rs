@@ -11,7 +11,7 @@ pub struct PublishTimes {
 }
 
 impl PublishTimes {
-    /// For `count` numbers from `first`.
+    /// Publication times of `count` payloads, numbered from `first`.
     pub fn new(first: u32, count: usize) -> Self {
         Self { begun: Instant::now(), first, micros: (0..count).map(|_| AtomicU64::new(0)).collect() }
     }

@@ -26,7 +26,7 @@ const ENDPOINTS: [usize; 2] = [100, 25];
 /// Events per second, each to every endpoint. Slightly above the target, because the last deliveries arrive after the last event was
 /// published.
 const RATE: u32 = 11;
-/// Seconds of publishing per round; within the timeout of attempts at hanging endpoints.
+/// Seconds of publishing per round; shorter than the timeout of an attempt at a hanging endpoint.
 const SECONDS: u32 = 8;
 const ROUNDS: usize = 3;
 /// Events per round, and their deliveries to endpoints that answer.

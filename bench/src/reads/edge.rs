@@ -21,7 +21,7 @@ const VAULTS: u32 = 1_000;
 const TARGET: f64 = 2.0;
 const MAX_KB: f64 = 1_000.0;
 
-/// Measures the hit, and the size of the bundle.
+/// Measures a cached response, and the size of the bundle.
 pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let workerd = npm::workerd(cache)?;
     let bare_bundle = wasm::build_crate(cache, BARE, "the bare Worker")?;

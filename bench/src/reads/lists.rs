@@ -66,7 +66,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Figures of both sides.
+/// Requests per second and CPU microseconds per request, of the service and of the constant peer.
 struct Seen {
     rate: f64,
     cpu: f64,

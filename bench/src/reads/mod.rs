@@ -41,7 +41,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// All parts with this plan.
+    /// Options that select all parts, with this plan.
     pub fn of(plan: &Plan) -> Self {
         Options { plan: plan.clone(), data: PathBuf::from(DATA), only: Only::default() }
     }

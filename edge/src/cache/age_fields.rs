@@ -1,15 +1,15 @@
 //! Keeps ages in cached bodies up to date: `freshness_seconds` (since a row's last sync), `age_seconds` (since a feed's last
 //! update), and the feed's `status`, which follows from its age.
 //!
-//! The origin writes them as of its answer. The ETag does not cover the ages, so the edge may update them: their positions
-//! are found once when a response is cached, and each second in which it is served costs one rendering. A feed that passes its
+//! The origin writes the ages as of its answer. The ETag does not cover the ages, so the edge may update them: their positions
+//! are found once when a response is cached, and the body is rendered at most once per second. A feed whose age exceeds its
 //! heartbeat while cached becomes `stale`, as it would at the origin, so age and status never contradict each other.
 
 use memchr::memmem;
 use rds_shared::wire::page::write_u64;
 use std::ops::Range;
 
-/// A JSON string cannot contain one of these, because quotes inside it are escaped.
+/// A JSON string cannot contain one of these patterns, because quotes in strings are escaped.
 const FRESHNESS: &[u8] = b"\"freshness_seconds\":";
 const AGE: &[u8] = b"\"age_seconds\":";
 const HEARTBEAT: &[u8] = b"\"heartbeat_seconds\":";

@@ -23,13 +23,13 @@ pub struct Entry {
     /// Headers sent to the caller.
     pub headers: ReadHeaders,
     pub lifetime: Lifetime,
-    /// The tag versions that the origin made it from, or last confirmed it with.
+    /// The tag versions that the origin made the response from, or last confirmed it with.
     pub tags: TagVersions,
     body: Rc<[u8]>,
     age_fields: AgeFields,
     /// When the origin made the body.
     made_at: Timestamp,
-    /// When the origin last confirmed it, as known here.
+    /// When the origin last confirmed the response, as far as this edge knows.
     confirmed_at: Timestamp,
     /// The last rendered body, and the seconds since `made_at` that it was rendered for.
     aged: RefCell<Option<(u64, Rc<[u8]>)>>,
@@ -73,7 +73,7 @@ impl Entry {
     }
 
     /// The condition at `now`, given the known tag versions. An entry that lacks a known change is stale: it must be revalidated, and may
-    /// be served if that fails.
+    /// be served if the revalidation fails.
     pub fn condition(&self, now: Timestamp, known: &TagVersions) -> Condition {
         match self.lifetime.condition(self.age(now)) {
             Condition::Fresh if !self.tags.covers(known) => Condition::Stale,

@@ -17,8 +17,8 @@ pub fn target(found: &Found, query: &Query) -> String {
     target
 }
 
-/// `{schema}/{route}/{content class}{target}`. If responses do not depend on the caller, all classes share one. `longer` marks a
-/// list page that has more rows with a key.
+/// `{schema}/{route}/{content class}{target}`. If responses do not depend on the caller, all classes share one key. `longer` marks a
+/// list page on which callers with a key get more rows.
 pub fn key(found: &Found, principal: &Principal, target: &str, longer: bool) -> String {
     let route = found.route;
     let class = if route.depends_on_caller() || longer { principal.content_class() } else { "all" };

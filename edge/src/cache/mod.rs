@@ -2,14 +2,15 @@
 //!
 //! Cache keys are built from the parsed route and its known parameters, never from a raw URL or a client's header.
 //!
-//! It is stricter than HTTP requires of a shared cache (RFC 9111): only the service's own origin is cached, only with its explicit consent
-//! in `CDN-Cache-Control` ([`policy`]), and no header of a caller changes what is stored.
+//! The cache is stricter than HTTP requires of a shared cache (RFC 9111): it stores only responses of the service's own origin, only with
+//! the origin's explicit consent in `CDN-Cache-Control` ([`policy`]), and no header of a caller changes what is stored.
 //!
 //! # Invariants
 //!
 //! - A cached response carries the tag versions that the origin says it was made from, never those that were known when it was requested
 //!   (`edge/tests/pipeline/tags.rs`).
-//! - A response that may be withdrawn for good is not served stale once its isolate knows of a change that it lacks (`edge/tests/pipeline/baskets.rs`).
+//! - A response that may be withdrawn for good is not served stale once its isolate knows of a later change
+//!   (`edge/tests/pipeline/baskets.rs`).
 //! - Where access depends on the caller, the content class is part of the cache key and of the ETag (`e2e/access-copies.test.mjs`).
 
 pub mod age_fields;

@@ -34,7 +34,7 @@ impl Lifetime {
         let said = Directives::of(text);
         let refused = ["no-store", "no-cache", "private"].into_iter().any(|name| said.has(name));
         let fresh = said.seconds("max-age").filter(|seconds| *seconds > 0 && !refused)?;
-        // An unreadable number counts as 0.
+        // An absent or unreadable number counts as 0.
         let stale_if_error = said.seconds("stale-if-error").unwrap_or(0);
         Some(Lifetime { fresh, stale_if_error })
     }

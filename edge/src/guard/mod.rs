@@ -40,13 +40,13 @@ use std::cell::RefCell;
 #[derive(Debug, Default)]
 pub struct Remembered {
     pub denials: RefCell<addresses::denials::Denials>,
-    /// Keys judged lately.
+    /// Keys that this isolate recently found valid or invalid.
     pub spray: RefCell<Spray>,
-    /// Credentials refused lately, used while they cannot be judged.
+    /// Recently refused credentials; they are refused again while they cannot be checked.
     pub refused: RefCell<Refused>,
     /// The fallback limiter, used while the Durable Objects cannot be reached.
     pub fallback: RefCell<addresses::fallback_limiter::FallbackLimiter>,
-    /// Reservations.
+    /// Reservations of busy keys.
     pub reserved: RefCell<keys::reserved::Reserved>,
     /// Requests not yet reported to the Durable Objects.
     pub reports: RefCell<keys::reports::Reports>,

@@ -15,7 +15,7 @@ const OPEN_SECONDS: i64 = 2;
 /// Timeout in seconds after which a probe that never reported no longer blocks others.
 const PROBE_SECONDS: i64 = 3;
 
-/// One isolate's view of the origin.
+/// The circuit breaker of one isolate.
 #[derive(Debug, Default)]
 pub struct Breaker {
     state: State,
@@ -67,7 +67,7 @@ impl Breaker {
         }
     }
 
-    /// Whether the caller of this method should probe; false for at most `limit` while another probe is out.
+    /// Whether the caller of this method should probe; false for at most `limit` while another probe is in progress.
     pub fn begins_probe(&mut self, now: Timestamp, limit: Duration) -> bool {
         if self.probing_until.is_some_and(|until| now < until) {
             return false;
@@ -100,7 +100,7 @@ impl Breaker {
         }
     }
 
-    /// A probe timed out: the origin hangs. One timeout opens the breaker, because every further one costs a caller as much time.
+    /// A probe timed out: the origin hangs. One timeout opens the breaker, because each further timeout would make a caller wait as long.
     pub fn hung(&mut self, now: Timestamp) {
         self.probing_until = None;
         self.open(now);

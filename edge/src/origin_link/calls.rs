@@ -75,7 +75,7 @@ async fn first<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut 
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Calls the origin if the breaker allows it; the answer must include the changes up to `known`. With a cached `copy` the call is
-    /// conditional and has the shorter timeout.
+    /// conditional, and its timeout is the shorter of the origin timeout and the read deadline.
     pub(crate) async fn ask(
         &self,
         asked: &OriginRequest,
@@ -133,7 +133,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             question = question.with(name, value);
         }
         question.is_repeatable = match asked.route.id {
-            // These only look up and compute. A decision's id is a hash of its content, so repeating a check creates no second decision.
+            // Both routes only read and compute. A decision's id is a hash of its content, so repeating a check creates no second decision.
             RouteId::VaultBatch | RouteId::GraphCheck => true,
             // With an idempotency key the origin creates the object once and repeats its answer.
             RouteId::WebhookCreate | RouteId::BasketWebhookCreate => asked.is_named(),
@@ -143,7 +143,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     }
 
     /// Asks the breaker for permission. Once an open breaker's time is over, the first request probes the origin. An urgent request does
-    /// not wait for that probe: it is sent in the background and this request is refused.
+    /// not wait for the probe: the probe runs in the background, and the request is refused.
     async fn pass_breaker(&self, is_urgent: bool) -> Result<(), Failure> {
         let permit = self.isolate.breaker.borrow_mut().permit(self.host.now());
         let held_off = match permit {
@@ -190,7 +190,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
     }
 
-    /// Probes the origin if `outcome` suggests that it is down and no other probe is out.
+    /// Probes the origin if `outcome` suggests that it is down and no other probe is in progress.
     async fn with_suspicion(&self, outcome: CallOutcome) -> CallOutcome {
         let (_, limit) = self.patience();
         if outcome.is_suspicious() && self.isolate.breaker.borrow_mut().begins_probe(self.host.now(), limit) {

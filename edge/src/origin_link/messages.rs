@@ -37,13 +37,13 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             self.host
                 .log(&format!("{} key {} could not be added to its register: {listed:?}", self.request_id, record.id));
         }
-        // A refusal or reservation that an isolate remembers is older than this message and expires within the key lease.
+        // A refusal or reservation that an isolate remembers from before this message expires within the key lease.
         self.host.wait(KEY_LEASE).await;
         Ok(Answer::Done)
     }
 
-    /// Receives changed tags. A replay is harmless, because versions only grow. The answer lists every version known here; if the
-    /// origin's database is behind one of them, the origin knows that the database was restored.
+    /// Receives changed tags. A replay is harmless, because versions only grow. The answer lists every version that this edge knows. An
+    /// origin whose database is behind one of these versions concludes that the database was restored.
     pub(crate) async fn receive_tag_invalidation(&self) -> Result<Answer, ApiError> {
         let Some(TagInvalidation { versions }) = self.read_message(TAG_INVALIDATION_PATH).await else {
             return Err(ApiError::not_found("route"));
@@ -58,7 +58,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             return Err(ErrorCode::ServiceUnavailable.into());
         };
         self.isolate.tag_lease.borrow_mut().record_versions(&versions);
-        // Any isolate's lease is older than this message and lapses within this time. An empty message only asks for the versions.
+        // Every lease granted before this message lapses within `TAG_LEASE`. An empty message only asks for the versions.
         if !versions.is_empty() {
             self.host.wait(TAG_LEASE).await;
         }

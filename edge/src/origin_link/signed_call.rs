@@ -133,7 +133,7 @@ pub struct Call {
 /// Time and nonce of one attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct CallStamp {
-    /// Wall-clock time; the origin accepts a difference of 30 seconds.
+    /// Wall-clock time; the origin accepts a difference of 30 seconds to its own clock.
     pub now: Timestamp,
     /// Random bytes; the origin accepts each nonce once.
     pub nonce: [u8; 16],

@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::js_sys::{self, JSON};
 
-/// Random values drawn from the generator at once.
+/// Number of random values drawn by one call of the generator.
 const RANDOM_BATCH: usize = 64;
 
 thread_local! {
@@ -24,7 +24,7 @@ extern "C" {
 
 /// Milliseconds since the Unix epoch, by the clock of this isolate or Durable Object.
 pub fn now_millis() -> i64 {
-    // `Date.now()` is a whole number far inside the range.
+    // `Date.now()` is a whole number far inside the range of `i64`.
     js_sys::Date::now() as i64
 }
 
@@ -67,7 +67,7 @@ impl<'a, V: AsRef<str>> Init<'a, V> {
         Init { status: None, method: None, redirect: None, headers }
     }
 
-    /// The object taken by the constructors.
+    /// The JavaScript object that the constructors of `Request` and `Response` take.
     pub fn to_js<T: JsCast>(&self) -> Result<T, JsValue> {
         let text = serde_json::to_string(self).map_err(|error| JsValue::from(error.to_string()))?;
         JSON::parse(&text).map(JsCast::unchecked_into)

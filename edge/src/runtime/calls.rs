@@ -17,7 +17,7 @@ use worker::js_sys::{self, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{AbortController, AbortSignal, ReadableStream, RequestInit, Response, WorkerGlobalScope};
 
-/// Calls the origin with timeout `limit`; one above [`MAX_HOST_TIMEOUT`] is left to the caller.
+/// Calls the origin with timeout `limit`. The caller must enforce a limit above [`MAX_HOST_TIMEOUT`] itself.
 pub async fn call(config: &Config, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
     let signal = (limit <= MAX_HOST_TIMEOUT)
         .then(|| AbortSignal::timeout_with_u32(u32::try_from(limit.as_millis()).unwrap_or(u32::MAX)));
@@ -90,7 +90,7 @@ fn head(response: &Response) -> OriginAnswer {
     }
 }
 
-/// The whole answer. It is read to its end in every case, because an unread body would occupy one of the few connections.
+/// The whole answer. It is read to its end in every case, because an unread body would occupy one of the runtime's few connections.
 async fn whole(response: &Response) -> Result<OriginAnswer, JsValue> {
     let buffer = JsFuture::from(response.array_buffer()?).await?;
     let body = Uint8Array::new(&buffer).to_vec();

@@ -41,7 +41,7 @@ pub async fn read(stream: &ReadableStream, max_bytes: usize) -> Result<Vec<u8>, 
         }
         body.extend_from_slice(&bytes.to_vec());
     };
-    // The rest is not awaited.
+    // The cancellation of the unread rest is not awaited.
     let _ = reader.cancel();
     Err(fault)
 }

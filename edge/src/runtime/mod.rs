@@ -249,7 +249,7 @@ impl Guards for Runtime<'_> {
             };
             let lasts = isolate.guards.reserved.borrow_mut().end(&digest, (asked_at, now()), answer);
             let Some(lasts) = lasts else { return };
-            // Timers have millisecond resolution and may fire within the last millisecond.
+            // Timers have millisecond resolution and may fire up to one millisecond early.
             Delay::from(lasts.saturating_add(Duration::from_millis(1))).await;
             let settled = isolate.guards.reserved.borrow_mut().over(&digest, now());
             if !settled.is_empty()

@@ -9,12 +9,12 @@ use worker::js_sys::Reflect;
 use worker::web_sys::Request;
 
 thread_local! {
-    /// Whether the warning was logged.
+    /// Whether this isolate has logged that the runtime does not report the peer.
     static WARNED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Reads `request.cf`. Plain workerd puts the peer's address and port there, or the process id of a peer on a local socket;
-/// Cloudflare puts its data centre there. Callers cannot set any of it.
+/// Reads `request.cf`. Plain workerd fills this object with the peer's address and port, or with the process id of a peer on a local
+/// socket; Cloudflare fills it with its data centre. Callers cannot set any of these fields.
 pub fn of(request: &Request) -> Peer {
     let cf = Reflect::get(request, &"cf".into()).unwrap_or(JsValue::UNDEFINED);
     let field = |name: &str| Reflect::get(&cf, &name.into()).ok().filter(|value| !value.is_undefined());

@@ -1,4 +1,5 @@
-//! Counts of the responses that isolates gave by themselves: each report is added once, totals are kept for an hour and sent to the origin.
+//! Counts of the responses that isolates gave without the origin. Each report is added once; totals are kept for an hour and sent to the
+//! origin.
 
 use crate::answer_counts::AnsweredReport;
 use crate::guard::DiskFault;
@@ -7,17 +8,17 @@ use std::collections::BTreeMap;
 
 /// How long counts and the sequence numbers of isolates are kept, in minutes.
 const KEPT_MINUTES: i64 = EDGE_ANSWERS_MINUTES as i64;
-/// Most isolates whose last sequence number is kept; the least recently heard are dropped first.
+/// Most isolates whose last sequence number is kept; the isolates with the oldest last report are dropped first.
 const MAX_ISOLATES: usize = 4_096;
 
 /// The stored state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// Random number of this counter; `None` before the first count.
+    /// Random number that identifies this counter; `None` before the first count.
     pub source: Option<i64>,
     /// Totals by minute, and whether the origin has them.
     pub minutes: Vec<(AnsweredMinute, bool)>,
-    /// Last sequence number of each isolate, and the minute in which it arrived.
+    /// Last sequence number of each isolate, and the minute in which its report arrived.
     pub isolates: Vec<(String, u64, i64)>,
 }
 
@@ -25,16 +26,16 @@ pub struct Stored {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<'a> {
     Create {
-        /// Random number of this counter.
+        /// Random number that identifies this counter.
         source: i64,
     },
     /// A report was accepted.
     Take {
         isolate: &'a str,
         sequence: u64,
-        /// The minute in which it arrived.
+        /// The minute in which the report arrived.
         minute: i64,
-        /// The new totals of its minutes.
+        /// The new totals of the report's minutes.
         totals: &'a [AnsweredMinute],
     },
     /// The origin has acknowledged these totals.
@@ -103,7 +104,7 @@ impl Answers {
                 failed: known.failed.saturating_add(counts.failed),
             }
         };
-        // Clocks are not minutes apart, so counts of a later minute are discarded.
+        // Clocks differ by less than a minute, so counts for a minute after the next one are wrong and discarded.
         let totals: Vec<_> = report
             .minutes
             .iter()

@@ -4,13 +4,13 @@ use core::time::Duration;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 
-/// How long versions from the Durable Object may be treated as current, counted from before they were requested.
+/// How long versions from the Durable Object may be treated as current, counted from the moment before they were requested.
 pub const LEASE_MILLIS: i64 = 1_000;
 /// Age at which the lease is renewed in the background, so that under steady traffic requests never wait. The remaining 300 ms allow for a
 /// reply across an ocean.
 const RENEW_AFTER_MILLIS: i64 = 700;
 
-/// An isolate's lease. At most one renewal is out at a time; its answer is plain data that any request may use.
+/// An isolate's lease. At most one renewal is in progress at a time; its answer is plain data that any request may use.
 #[derive(Debug, Default)]
 pub struct Lease {
     /// The newest versions known, from any source. They stay valid for ever, because versions never decrease.
@@ -23,7 +23,7 @@ pub struct Lease {
 #[derive(Debug, Clone, Copy)]
 struct Renewal {
     from: Timestamp,
-    /// Without a reply, cached responses are judged by age and by the versions already known.
+    /// Whether the Durable Object replied. If not, cached responses are judged by age and by the versions already known.
     replied: bool,
 }
 
@@ -62,8 +62,8 @@ impl Lease {
         }
     }
 
-    /// Starts a renewal if one is due and none is out; returns the versions to report. A renewal out for longer than `patience` is
-    /// given up.
+    /// Starts a renewal if the latest one is older than `RENEW_AFTER_MILLIS` and none is in progress; returns the versions to report.
+    /// A renewal in progress for longer than `patience` counts as failed.
     pub fn begin(&mut self, now: Timestamp, patience: Duration) -> Option<TagVersions> {
         let patience = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
         let is_out = self.asking_since.is_some_and(|since| is_within(since, now, patience));
@@ -87,7 +87,7 @@ impl Lease {
             }
             None => Renewal { from: now, replied: false },
         };
-        // A reply that arrives after the reply to a later renewal is ignored.
+        // A reply that arrives after the reply to a later renewal must not shorten the lease.
         if self.latest.is_none_or(|known| known.from <= ended.from || !is_within(known.from, now, LEASE_MILLIS)) {
             self.latest = Some(ended);
         }
@@ -183,7 +183,7 @@ mod tests {
             for (pause, flight) in questions {
                 now += pause;
                 if lease.begin(at(now), PATIENCE).is_some() {
-                    // The Durable Object answers somewhere along the way, at the latest when the reply arrives.
+                    // The Durable Object answers halfway through the round trip.
                     let version = if now + flight / 2 >= news_at { 2 } else { 1 };
                     lease.end(at(now), at(now + flight), Some(events(version)));
                     now += flight;

@@ -7,16 +7,16 @@
 //! |---|---|
 //! | `lease` | which versions an isolate treats as current, for how long, and when it renews |
 //! | `register` | the Durable Object's versions and their storage; versions only grow |
-//! | `answers` | counts of responses that isolates gave by themselves, to be sent to the origin |
-//! | `object` | the Durable Object around both |
+//! | `answers` | counts of responses that isolates gave without the origin, to be sent to the origin |
+//! | `object` | the Durable Object that holds `register` and `answers` |
 //!
 //! # Invariants
 //!
 //! - A tag version never decreases: not in the database, the Durable Object or an isolate.
 //! - The origin gets its acknowledgement when the change is stored by the Durable Object and every earlier lease has expired, so no later request sees an older
 //!   state (`edge/tests/tags.test.mjs`).
-//! - Responses that the edge gave without the origin are counted here and reported to the origin as totals per minute; each report has a sequence number and is
-//!   counted once (`tests/it/service/status_edge.rs`).
+//! - The Durable Object counts responses that the edge gave without the origin, and reports them to the origin as totals per minute. Each
+//!   report of an isolate has a sequence number and is counted once (`origin/tests/it/service/status_edge.rs`).
 
 pub mod answers;
 pub mod lease;
@@ -45,6 +45,6 @@ pub struct TagMessage {
 /// Reply of the Durable Object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagReply {
-    /// Every version it knows.
+    /// Every version that the Durable Object knows.
     pub versions: TagVersions,
 }

@@ -42,7 +42,8 @@ const SEND_DELAY: Duration = Duration::from_secs(5);
 /// Delay before a failed delivery is repeated.
 const RETRY_DELAY: Duration = Duration::from_secs(15);
 
-/// The Durable Object. Bound by hand for the reason given in [`crate::guard::keys::object`].
+/// The Durable Object. Bound by hand, because the SDK's macro copies every request and response once more (see
+/// [`crate::guard::keys::object`]).
 #[wasm_bindgen]
 pub struct Epochs {
     inner: Rc<Inner>,

@@ -55,7 +55,7 @@ impl Platter {
         Instance { disk: Disk { platter: Rc::clone(self), instance: self.latest.get() }, machine: None }
     }
 
-    /// A newer release wrote a record that this release cannot read, and was rolled back.
+    /// Makes the record unreadable, as after the rollback of a newer release with another record format.
     pub fn forget_record(&self) {
         self.content.borrow_mut().key.as_mut().unwrap().lease = None;
     }

@@ -25,7 +25,7 @@ enum Event {
     Clock(i64),
     /// Writes fail, or succeed again.
     Fail(bool),
-    /// Closed windows are folded.
+    /// The Durable Object sums up closed windows as usage batches.
     Fold,
 }
 

@@ -31,7 +31,7 @@ enum Event {
     Lose { answer: bool },
     /// Latency of reservations in milliseconds, from now on.
     Latency(i64),
-    /// Closed windows are folded and sent.
+    /// The Durable Object sums up closed windows as usage batches and sends them.
     Fold,
 }
 
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// Asks the Durable Object; a refusal is returned once no reservation has to be awaited.
+    /// Asks the Durable Object. A refusal is asked again while a reservation is unsettled.
     fn ask(&mut self, isolate: usize, route: RouteId) -> Option<Verdict> {
         let settled = self.isolates[isolate].over(&self.key, self.at());
         let (arrives, answered) = self.delivery();
@@ -228,7 +228,7 @@ impl World {
     /// Total usage received by the origin after everything was sent.
     fn reported(&mut self) -> u64 {
         self.pass(1_000);
-        // Later than any window reached before the clock was set back.
+        // Every window that was reached before the clock was set back must be closed.
         self.pass(20_000_000);
         while self.fold() {}
         assert_eq!(self.object.step(|machine, disk| machine.owes(disk)), Some(false));

@@ -1,4 +1,4 @@
-//! Basket versions: cacheable for a year, and gone at once when they are retired.
+//! Basket versions: cacheable for a year, but answered with 410 as soon as they are retired.
 
 use crate::tag_invalidations::tag_message;
 use crate::world::*;

@@ -1,4 +1,4 @@
-//! Counts of the edge's own responses for the status feed: none that the origin has counted, and each once.
+//! Counts of the edge's own responses for the status feed. Each is counted once; responses that the origin counted are excluded.
 
 use crate::objects::*;
 use crate::world::*;

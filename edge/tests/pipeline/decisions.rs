@@ -1,5 +1,5 @@
-//! Verification of decisions: the edge derives the five answers by itself, whatever the origin claims, and also while it is
-//! down.
+//! Verification of decisions: the edge derives the five results by itself, whatever the origin claims, and also while the origin
+//! is down.
 
 use crate::objects::*;
 use crate::world::*;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const VECTORS: &str = include_str!("../../../fixtures/decisions/verifications.jsonl");
 
-/// Each vector: its id, the origin's evidence, and the five answers.
+/// Each vector: its id, the origin's evidence, and the five verification results (see `five`).
 fn vectors() -> impl Iterator<Item = (String, Value, Value)> {
     VECTORS.lines().map(|line| {
         let vector: Value = serde_json::from_str(line).unwrap();

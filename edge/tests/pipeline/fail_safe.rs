@@ -1,4 +1,5 @@
-//! The fail-safe mode at the edge: it applies to every cached response within a lease, and fail-closed mode withholds every cached score.
+//! The fail-safe mode at the edge: a changed mode applies to every cached response after at most one lease, and fail-closed mode
+//! withholds every cached score.
 
 use crate::tag_invalidations::tag_message;
 use crate::world::*;

@@ -1,4 +1,4 @@
-//! Index tokens: they open the private routes and nothing else, and no other credential opens those.
+//! Index tokens give access to the routes with `Access::Index` and to no other route. Other credentials give no access to these routes.
 
 use crate::objects::*;
 use crate::world::*;

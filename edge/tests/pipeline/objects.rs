@@ -18,7 +18,7 @@ pub fn key_text(number: u32) -> String {
     format!("pk_live_{number:032x}")
 }
 
-/// Its `Authorization` header.
+/// The `Authorization` header with this key.
 pub fn bearer(number: u32) -> String {
     format!("Bearer {}", key_text(number))
 }
@@ -31,9 +31,9 @@ pub fn record(plan: Plan, rpm: u32) -> KeyRecord {
 pub struct Objects {
     /// The existing keys.
     pub keys: RefCell<BTreeMap<KeyDigest, KeyRecord>>,
-    /// Keys whose text the origin needs first.
+    /// Keys that the origin recognises only after it has received the key's text.
     pub older: RefCell<BTreeMap<KeyDigest, KeyRecord>>,
-    /// Reported requests that were not charged to the key.
+    /// Requests that isolates reported later, because the Durable Object had not counted them.
     pub tallies: RefCell<Vec<(KeyDigest, Tally)>>,
     /// Calls to Durable Objects of keys, and of addresses.
     pub key_calls: Cell<usize>,

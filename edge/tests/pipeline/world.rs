@@ -124,7 +124,7 @@ impl World {
         }
     }
 
-    /// Delivers the replies to lease renewals that are due.
+    /// Delivers the replies to lease renewals whose round-trip time has passed.
     fn land_questions(&self) {
         let (landed, out) =
             self.tag_versions.out.take().into_iter().partition(|question| question.lands_at <= self.millis.get());
@@ -159,7 +159,7 @@ impl World {
         self.calls.borrow().last().unwrap().1
     }
 
-    /// Sends the reports that are due after a second, as the runtime would.
+    /// Advances the clock by one second, then sends the pending reports, as the runtime's timers would.
     pub fn run_timers(&self) {
         self.pass_millis(1_000);
         for digest in self.timers.take() {

@@ -44,7 +44,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Every type that a client could send must still be accepted, and a client must not read any type that is new.
-    /// Returns false if further comparison is pointless.
+    /// Returns false if the new schema allows every type, because each further comparison would report the same break.
     fn types(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) -> bool {
         match (types(self.was, was), types(self.is, is), direction) {
             (Some(before), Some(now), Direction::Sent) => {
@@ -166,12 +166,13 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The elements of a list, the values of a map, the content of a text. A side without a schema for them allows anything.
+    /// Compares the schemas of list elements, map values and JSON inside texts. A side without such a schema allows anything.
     fn parts(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) {
         for (part, suffix) in [("items", "[]"), ("additionalProperties", ".*"), ("contentSchema", " as JSON")] {
             let part_schema = |schema: &'a Value| schema.get(part).filter(|it| it.is_object());
             let (before, now) = (part_schema(was), part_schema(is));
-            // Compared only if the earlier side had a schema, or if the later side added one to a schema of that type.
+            // The part is compared only if the earlier side has a schema for it, or if the later side adds one and the earlier side has
+            // the type that the keyword applies to.
             if before.is_some() || (now.is_some() && is_of_kind(was, part)) {
                 let closed = is.get(part) == Some(&Value::Bool(false));
                 if !closed {
@@ -193,7 +194,7 @@ impl<'a> Comparison<'a> {
             let alike = now.iter().find(|it| types(self.is, it) == types(self.was, choice));
             match namesake.or(now.get(position).filter(|_| before.len() == now.len())).or(alike) {
                 Some(now) => self.schema(place, choice, now, direction),
-                // A type that is no longer accepted was reported above.
+                // With a single schema left, `types` reports the types that are no longer accepted.
                 None if direction == Direction::Sent && now.len() > 1 => {
                     self.broken(place, "an alternative is no longer accepted")
                 }

@@ -11,8 +11,8 @@
 //!
 //! # Invariants
 //!
-//! - The sanity checks set and end `degraded` only where they began it; they never change what an operator set. The record of who
-//!   changed the mode, when and why is never rewritten (`origin/tests/it/service/fail_safe.rs`).
+//! - The sanity checks end `degraded` only if they set it; they never change what an operator set. The record of who changed the mode,
+//!   when and why is never rewritten (`origin/tests/it/service/fail_safe.rs`).
 //! - The mode is part of its tag's version, so a process that knows the version knows the mode and never returns to an older one.
 
 use crate::clock::Clock;

@@ -1,8 +1,8 @@
-//! The daily roll-up: after a day has ended, each symbol's total over the vaults eligible on that day is stored.
+//! The daily roll-up: after a day has ended, each symbol's TVL and rate over the vaults eligible on that day are stored.
 //!
-//! Only the day that has just ended is stored. A day that was missed because the service did not run is derived on request, as it is
-//! not known which vaults were eligible then. A symbol's day is also derived if a vault read in the week before was not read on that
-//! day: its total is incomplete, and a late reading still corrects it.
+//! Only the day that has just ended is stored. A day that was missed because the service did not run is computed on request, because
+//! the vaults that were eligible then are not known. A symbol's day is also computed on request if one of its vaults has readings in the
+//! week before but none on that day: the total is incomplete, and a late reading still corrects it.
 
 use rds_shared::route::Tag;
 use rds_shared::rules::symbol_history::{DayTotal, by_day};
@@ -13,7 +13,7 @@ use rds_store::registry::symbols;
 use rds_store::service::tags;
 use rds_store::{Db, StoreError};
 
-/// Seconds into the new day by which the last readings of the old day have come in.
+/// Seconds after the end of a day until its roll-up is due; by then its last readings are ingested.
 const SETTLED_AFTER: i64 = 30 * 60;
 
 /// The day whose roll-up is due at `now`.
@@ -21,10 +21,10 @@ pub fn due(now: Timestamp) -> Day {
     Day::of(now.plus_seconds(-SETTLED_AFTER)).plus(-1)
 }
 
-/// Stores the roll-up of the due day unless it exists. One of several processes does this; `true` if this one did.
+/// Stores the roll-up of the due day unless it exists. Only one process claims a day; `true` if this process stored it.
 pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
     let day = due(now);
-    // Usually it is claimed already, and then no transaction is needed.
+    // The day is usually claimed already; this check then avoids a transaction.
     if symbols::is_claimed(db, day).await? {
         return Ok(false);
     }

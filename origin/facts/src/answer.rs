@@ -13,8 +13,8 @@ fn current_version() -> String {
 observations! {
     /// What one source shows about one question on an asset.
     ///
-    /// Its content is its key, so that answers that differ stand beside each other. A later observation of the same answer replaces the
-    /// title, the kind and the note, and withdraws or restores the answer.
+    /// The content is the key, so different answers to one question are separate rows. A later observation of the same answer replaces
+    /// the title, the kind and the note, and withdraws or restores the answer.
     AssetAnswer in "asset_answer" by [asset_id, dimension, question, answer, as_of, source_url] {
         asset_id: String,
         dimension: Dimension,
@@ -22,12 +22,12 @@ observations! {
         question: String,
         /// Id of one of the question's answers.
         answer: String,
-        /// When the source showed it; midnight UTC if the source states only a day.
+        /// When the source showed the answer; midnight UTC if the source states only a day.
         as_of: At,
         source_title: String,
         source_url: String,
         source_kind: SourceKind,
-        /// For an answer that a search found nothing: the place that was searched.
+        /// The place that was searched, if the answer is that a search found nothing.
         note: Option<String>,
         #[serde(default)]
         withdrawn: bool,
@@ -38,7 +38,7 @@ observations! {
 }
 
 impl AssetAnswer {
-    /// The answer as the questionnaire evaluates it. It was withdrawn when its last observation says so.
+    /// The answer in the form that the questionnaire evaluates. A withdrawn answer counts as withdrawn from its last observation on.
     pub fn sourced(&self) -> SourcedAnswer<'_> {
         SourcedAnswer {
             dimension: self.dimension,

@@ -19,7 +19,7 @@ observations! {
     Asset in "asset" by [id] earliest discovered_at {
         /// Slug.
         id: String,
-        /// Time of the earliest observation; computed, never read.
+        /// Time of the earliest observation; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         discovered_at: At,
         chain_id: i64,
@@ -164,7 +164,7 @@ pub struct FlagOverride {
     /// A different person than the preparer.
     pub approver: String,
     pub reason: String,
-    /// The first instant at which the flag caps again.
+    /// End of the override: from this instant on, the flag's cap applies again.
     pub expires_at: At,
 }
 

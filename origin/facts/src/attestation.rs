@@ -11,7 +11,7 @@ observations! {
         id: String,
         /// Display name.
         name: String,
-        /// The organisation, where it differs from the name.
+        /// The reviewer's organisation, if it differs from `name`.
         organisation: Option<String>,
         website_url: Option<String>,
         /// All keys, including expired ones.
@@ -21,7 +21,7 @@ observations! {
     /// A signature on one version of a review. `rds_shared::rules::attestation` builds the signed text.
     Attestation in "attestation" by [asset_id, reviewed_at, reviewer_id] {
         asset_id: String,
-        /// The version: `observed_at` of the review.
+        /// `observed_at` of the signed version of the review.
         reviewed_at: At,
         reviewer_id: String,
         key_id: String,

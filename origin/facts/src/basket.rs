@@ -57,11 +57,11 @@ observations! {
 pub struct Eligibility {
     /// Allowed categories of the asset; for a vault, of its deposit asset.
     pub asset_category: Vec<AssetCategory>,
-    /// Allowed review statuses of that asset.
+    /// Allowed review statuses of the asset; for a vault, of its deposit asset.
     pub review_status: Vec<ReviewStatus>,
     /// Allowed categories of the asset at the end of the chain of underlyings.
     pub terminal_underlying_category: Vec<AssetCategory>,
-    /// Minimum part of that last asset's backing that is held off chain.
+    /// Minimum part of the backing of the asset at the end of the chain of underlyings that is held off chain.
     pub terminal_underlying_min_backing_offchain_pct: Option<Percent>,
     /// Allowed published tiers.
     pub tier: Vec<Tier>,

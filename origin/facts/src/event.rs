@@ -23,10 +23,10 @@ pub enum Publication {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventRecord {
-    /// Read before the rest of the line.
+    /// Placeholder: the line's `kind` is read before the struct is parsed.
     #[serde(default, skip_serializing)]
     pub kind: Kind,
-    /// [`event_id`]; computed, never read.
+    /// Computed with [`event_id`]; not allowed in the ingest line.
     #[serde(default, skip_deserializing)]
     pub id: i64,
     pub observed_at: At,
@@ -36,7 +36,7 @@ pub struct EventRecord {
     pub event_key: String,
     /// Event type in the feed.
     pub event_type: String,
-    /// Initial state. It is not part of the content hash: two observations that differ only in it are equal.
+    /// Initial state. Not part of the content hash, so observations that differ only in this field are equal.
     #[serde(default, skip_serializing)]
     pub publication: Publication,
     pub severity: Severity,
@@ -58,7 +58,7 @@ pub struct EventRecord {
     pub links: Vec<Reference>,
     /// Slug shared by repeated occurrences of one underlying event; null if there is no group.
     pub group_key: Option<String>,
-    /// Derived from `vault_ids`; computed, never read.
+    /// Derived from `vault_ids`; not allowed in the ingest line.
     #[serde(default = "EventScope::protocol", skip_deserializing)]
     pub scope: EventScope,
     /// The affected vaults.
@@ -66,22 +66,22 @@ pub struct EventRecord {
     pub vault_ids: Vec<String>,
     /// The affected protocol.
     pub protocol_id: Option<String>,
-    /// Whether it counts against the score; an incident of the protocol counts against all of its vaults.
+    /// Whether the event counts against scores; an event of a protocol then counts against all vaults of the protocol.
     #[serde(default)]
     pub affects_protocol_score: bool,
     /// The affected curator, if no vault implies it.
     pub curator_id: Option<String>,
-    /// The affected chain, if no vault implies it; the market's chain.
+    /// The affected chain, if no vault implies it; with `market_address`, the market's chain.
     pub chain_id: Option<i64>,
     /// The market's contract on `chain_id`.
     pub market_address: Option<String>,
-    /// `{chain_id}:{market_address}`; computed, never read.
+    /// `{chain_id}:{market_address}`; computed, not allowed in the ingest line.
     #[serde(default, skip_deserializing)]
     pub market: Option<String>,
     /// Metrics specific to the event type.
     #[serde(default)]
     pub data: Map<String, Value>,
-    /// A measurement of the protocol rather than a judgement; excluded from the events of markets.
+    /// Whether the event is a measurement rather than a judgement; measurements are excluded from the events of markets.
     #[serde(default)]
     pub is_telemetry: bool,
 }

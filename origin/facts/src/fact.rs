@@ -15,7 +15,7 @@ pub trait Fact: Serialize {
     const EARLIEST: Option<&'static str> = None;
 
     fn observed_at(&self) -> At;
-    /// The key columns as one text, equal to the text of the insert's `RETURNING`; duplicates are found by it.
+    /// The values of the key columns as one text. Within a batch, facts with equal texts are observations of the same row.
     fn key(&self) -> String;
 
     /// Tie-break between observations of the same instant: the greater digest wins, so the order of writing does not matter.
@@ -64,10 +64,10 @@ macro_rules! observations {
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct $name {
-            /// Read before the rest of the line; see [`Kind`](crate::fact::Kind).
+            /// Placeholder: the line's `kind` is read before the struct is parsed; see [`Kind`](crate::fact::Kind).
             #[serde(default, skip_serializing)]
             pub kind: $crate::fact::Kind,
-            /// When the source saw this.
+            /// When the source observed the fact.
             pub observed_at: $crate::At,
             /// Name of the source.
             pub source: String,
@@ -95,7 +95,7 @@ pub(crate) use observations;
 
 /// A column that may be part of a key.
 pub trait KeyPart {
-    /// The text of the value, equal to Postgres' cast to text.
+    /// The text of the value; different values have different texts.
     fn part(&self) -> String;
 }
 

@@ -1,5 +1,5 @@
-//! Holders of a vault's shares. A line lists every balance; its row keeps the figures and the largest holders. Each balance
-//! is also a position of its holder.
+//! Holders of a vault's shares. An ingest line lists every balance; the stored row keeps the concentration figures and the largest
+//! holders. Each balance is also stored as a position of its holder.
 
 use super::At;
 use super::Position;
@@ -11,7 +11,7 @@ use rds_shared::rules::holders::{Balance, coverage, figures, fraction, parse_bal
 use rds_shared::scoring::Ppm;
 use serde::{Deserialize, Serialize};
 
-/// Number of largest holders kept by address.
+/// Number of largest holders that a row keeps with address and balance.
 pub const TOP_HOLDERS: usize = 20;
 
 fn unknown() -> HolderCategory {
@@ -22,7 +22,7 @@ fn unknown() -> HolderCategory {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HolderSnapshot {
-    /// Read before the rest of the line.
+    /// Placeholder: the line's `kind` is read before the struct is parsed.
     #[serde(default)]
     pub kind: Kind,
     /// The instant of the balances.
@@ -35,7 +35,7 @@ pub struct HolderSnapshot {
     pub indexed_to_block: Option<i64>,
     /// Whether transfers were read from the token's first block on.
     pub backfill_complete: bool,
-    /// Token supply in its smallest unit. If known, coverage is complete only when the balances sum to it.
+    /// Supply in the token's smallest unit. If known, coverage is complete only when the balances sum to it.
     pub total_supply_raw: Option<String>,
     /// Every holder with a balance above 0.
     pub holders: Vec<Holder>,
@@ -110,7 +110,8 @@ impl TryFrom<StoredHolder> for TopHolder {
 }
 
 impl HolderSnapshot {
-    /// Each holder's position in the vault. Shares refer to the token's supply; without it, to the sum of balances if all were read.
+    /// Each holder's position in the vault. `share` is the part of the token's supply, or of the sum of balances if the supply is unknown
+    /// and all transfers were read; otherwise `None`.
     pub fn positions(&self) -> Vec<Position> {
         let balance = |holder: &Holder| parse_balance(&holder.balance_raw).unwrap_or_default();
         let balances: Vec<_> = self.holders.iter().map(balance).collect();

@@ -11,12 +11,12 @@ fn incident() -> String {
     "Incident".to_owned()
 }
 
-/// One incident and one affected subject. Every link repeats the incident's own fields; those of the newest observation win.
+/// One incident and one affected subject. Every link repeats the incident's own fields; the fields of the newest observation are stored.
 /// An incident is published when it is first observed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IncidentLink {
-    /// Read before the rest of the line.
+    /// Placeholder: the line's `kind` is read before the struct is parsed.
     #[serde(default, skip_serializing)]
     pub kind: Kind,
     pub observed_at: At,
@@ -93,7 +93,7 @@ impl EventScope {
     }
 }
 
-/// The columns of the table `event` that every observation fills, followed by the given ones.
+/// The columns of the table `event` that every observation fills, followed by the columns that the caller adds.
 macro_rules! event_columns {
     ($($more:literal),*) => {
         &[
@@ -105,7 +105,7 @@ macro_rules! event_columns {
 }
 pub(super) use event_columns;
 
-/// The row of the incident itself.
+/// The row of the table `event` that an incident link fills.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
     /// [`event_id`].
@@ -117,7 +117,7 @@ pub struct Event {
     pub link: IncidentLink,
 }
 
-/// The row of the link.
+/// A row of the table `event_link`: one affected subject of an event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventLink {
     pub event_id: i64,

@@ -1,6 +1,6 @@
 //! Facts: one struct per fact kind. Its fields are the fields of an ingest line and the columns of a table.
 //!
-//! Ingest parses facts, the store writes them, and everything that scores or serves depends on this module.
+//! Ingest parses facts, the store writes them, and all code that scores or serves uses these types.
 
 mod answer;
 mod asset;

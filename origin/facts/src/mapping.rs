@@ -16,7 +16,7 @@ observations! {
         /// False once it no longer exists.
         #[serde(default = "super::yes")]
         is_active: bool,
-        /// Whether a source confirms the mapping; false is provisional.
+        /// Whether a source confirms the mapping; if false, the mapping is provisional.
         verified: bool,
         /// Confidence of the mapping, as a fraction.
         confidence: Share,
@@ -63,7 +63,7 @@ pub struct Signers {
     pub threshold: Option<u32>,
     /// Addresses of the keys.
     pub owners: Option<Vec<String>>,
-    /// Delay of a change.
+    /// Time between the decision on a change and its execution.
     pub delay_seconds: Option<i64>,
     /// Address that can replace the contract's code.
     pub proxy_admin: Option<String>,
@@ -106,7 +106,7 @@ pub struct BridgeEnd {
     pub chain: String,
     /// The chain's id, if the registry has one.
     pub chain_id: Option<i64>,
-    /// The source's name of the chain's family.
+    /// Family of the chain, as the source names it, for example `evm`.
     pub protocol: Option<String>,
     /// The bridge's contract, in the chain's own address format.
     pub address: String,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 observations! {
     /// Identity of a market.
     Market in "market" by [contract] {
-        /// `{chain_id}:{address}`; computed, never read.
+        /// `{chain_id}:{address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         contract: String,
         protocol_id: String,
@@ -23,7 +23,7 @@ observations! {
         /// Text from which the market key is made on first observation; defaults to the name.
         key_hint: Option<String>,
         shape: MarketShape,
-        /// The hub a spoke draws from.
+        /// The hub from which a spoke draws liquidity.
         hub_address: Option<String>,
         /// Whether the protocol's API or the chain revealed the market.
         discovered_by: MarketSource,
@@ -33,14 +33,14 @@ observations! {
         collateral_asset_symbol: Option<String>,
         /// Liquidation loan-to-value of a pair, as a fraction.
         lltv: Option<f64>,
-        /// Whether the protocol lists the market itself.
+        /// Whether the protocol itself lists the market.
         #[serde(default = "super::yes")]
         is_protocol_listed: bool,
     }
 
     /// Totals that a protocol reports for a pair-shaped market. Null means "not observed".
     MarketState in "market_state" by [contract] {
-        /// `{chain_id}:{address}`; computed, never read.
+        /// `{chain_id}:{address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         contract: String,
         chain_id: i64,
@@ -54,9 +54,9 @@ observations! {
         bad_debt_usd: Option<f64>,
     }
 
-    /// One asset of a pool-shaped market. Its vault row is the vault at `token_address`.
+    /// One asset of a market with reserves. The vault at `token_address` represents deposits into the reserve.
     MarketReserve in "market_reserve" by [contract, reserve] {
-        /// `{chain_id}:{market_address}`; computed, never read.
+        /// `{chain_id}:{market_address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         contract: String,
         /// The source's name of the reserve, unique within the market.
@@ -68,19 +68,19 @@ observations! {
         asset_address: String,
         /// The reserve's own supply token.
         token_address: Option<String>,
-        /// The hub it draws from.
+        /// The hub from which the reserve draws liquidity.
         hub_address: Option<String>,
         /// The protocol's part of the interest, as a fraction.
         fee_rate: Option<f64>,
         /// The gates of a hub-and-spoke reserve; absent if neither was read.
         gates: Option<Gates>,
-        /// Derived from the gates; computed, never read.
+        /// Derived from the gates; not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         borrow_status: Option<BorrowStatus>,
-        /// Derived from the gates; computed, never read.
+        /// Derived from the gates; not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         deposit_status: Option<DepositStatus>,
-        /// Derived from the gates; computed, never read.
+        /// Derived from the gates; not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         deposit_capacity_usd: Option<f64>,
         /// False once the market no longer lists it.
@@ -90,7 +90,7 @@ observations! {
 
     /// One asset of a liquidity hub, from which the reserves of spokes draw. A hub is not a market.
     HubAsset in "hub_asset" by [hub, asset_address] {
-        /// `{chain_id}:{hub_address}`; computed, never read.
+        /// `{chain_id}:{hub_address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         hub: String,
         asset_address: String,
@@ -113,7 +113,7 @@ observations! {
 
     /// An efficiency mode: a group of assets with better lending terms against each other.
     MarketEmode in "market_emode" by [contract, emode_id] {
-        /// `{chain_id}:{market_address}`; computed, never read.
+        /// `{chain_id}:{market_address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         contract: String,
         /// Unique within the market.

@@ -7,7 +7,7 @@ use rds_shared::model::oracle::FeedKind;
 observations! {
     /// A feed and its latest value.
     OracleFeed in "oracle_feed" by [contract] {
-        /// `{chain_id}:{address}`; computed, never read.
+        /// `{chain_id}:{address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         contract: String,
         chain_id: i64,
@@ -42,7 +42,7 @@ observations! {
         reserve_symbols: Vec<String>,
     }
 
-    /// An address' holding of a vault. A balance of 0 is a closed position.
+    /// The vault shares that one address holds. A balance of 0 is a closed position.
     Position in "vault_position" by [holder, vault_id] {
         holder: String,
         vault_id: String,

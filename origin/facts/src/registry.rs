@@ -80,7 +80,7 @@ observations! {
         /// True for a money market: `gross_interest_apy` can be derived from its rates and utilization.
         #[serde(default)]
         money_market: bool,
-        /// Whether the sync reads its deposit gate.
+        /// Whether the source reads the deposit status of the protocol's vaults.
         #[serde(default)]
         deposit_probe_wired: bool,
         /// Which of the routes `/markets`, `/strategies` and `/strategy` shows how its vaults use deposits.
@@ -94,7 +94,7 @@ observations! {
     Curator in "curator" by [id] earliest created_at {
         /// Slug.
         id: String,
-        /// Time of the earliest observation; computed, never read.
+        /// Time of the earliest observation; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         created_at: At,
         /// Display name.

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 observations! {
-    /// A finding of an external source. List, source and key identify it; a later observation replaces the earlier one.
+    /// A finding of an external source. `record`, `source` and `key` identify it; a later observation replaces the earlier one.
     ResearchRecord in "given_research" by [id] {
-        /// Made of list, source and key; computed, never read.
+        /// Computed from `record`, `source` and `key`; not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         id: String,
-        /// The list it appears in.
+        /// The list in which the record is served.
         record: ExternalKind,
-        /// Slug, unique within list and source.
+        /// Slug, unique within `record` and `source`.
         key: String,
         /// Version of the methodology it is about.
         model_version: String,
@@ -35,7 +35,7 @@ observations! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResearchPrediction {
-    /// Read before the rest of the line.
+    /// Placeholder: the line's `kind` is read before the struct is parsed.
     #[serde(default, skip_serializing)]
     pub kind: Kind,
     /// Start of the window.
@@ -51,7 +51,7 @@ pub struct ResearchPrediction {
     pub score: Points,
 }
 
-/// The lists that accept external records. The list of sources is not one of them; it is counted from the records.
+/// The lists that accept external records. The list of sources is not among them, because it is computed from the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalKind {
@@ -158,7 +158,7 @@ pub struct ExternalClaim {
     pub statement: String,
     /// Number of rows checked.
     pub checked: u64,
-    /// Number of rows that contradict the claim; with one or more it stays a draft.
+    /// Number of rows that contradict the claim; with one or more, the claim stays a draft.
     pub violations: u64,
     /// How it was checked.
     pub method: String,
@@ -187,7 +187,7 @@ pub struct ExternalBacktest {
     /// Number of windows whose prices were not read well enough to be samples.
     #[serde(default)]
     pub unobserved: u64,
-    /// Number of unobserved windows in which the prices of the last quarter only repeat.
+    /// Number of unobserved windows in which every price of the last quarter repeats an earlier price.
     #[serde(default)]
     pub repeated: u64,
     /// Number of vaults excluded because their share price moved implausibly.
@@ -203,11 +203,12 @@ pub struct ExternalBacktest {
     pub loss_groups: u64,
     /// Number of different values among the samples.
     pub distinct_values: u64,
-    /// Probability that a sample with a loss has a lower value than one without, ties counting half; absent if one side is empty.
+    /// Probability that a sample with a loss has a lower value than one without, ties counting half; absent if all samples or none have a
+    /// loss.
     pub auc: Option<Share>,
-    /// Lower end of the 95 percent confidence interval.
+    /// Lower end of the 95 percent confidence interval of `auc`.
     pub auc_low: Option<Share>,
-    /// Upper end of the 95 percent confidence interval.
+    /// Upper end of the 95 percent confidence interval of `auc`.
     pub auc_high: Option<Share>,
     /// Samples and losses per tier range; each tier once.
     pub bands: Vec<ExternalBand>,

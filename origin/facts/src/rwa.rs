@@ -56,10 +56,10 @@ observations! {
 
     /// A deployment that a source discovered.
     RwaCandidate in "rwa_candidate" by [id] earliest discovered_at {
-        /// `<source_id>:<chain_id>:<address>`; computed, never read.
+        /// `<source_id>:<chain_id>:<address>`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         id: String,
-        /// Time of the earliest observation; computed, never read.
+        /// Time of the earliest observation; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         discovered_at: At,
         source_id: String,

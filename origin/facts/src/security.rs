@@ -1,4 +1,5 @@
-//! The security registry and the casebooks: attacks as sources report them, and their losses.
+//! The security registry, which lists attacks as sources report them, and the casebooks: published collections of attacks with their
+//! losses.
 
 use super::At;
 use super::fact::observations;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 observations! {
     /// An attack as a source reports it. It is a draft at first; a later observation changes its content, not its state.
     SecurityReport in "security_event" by [id] {
-        /// [`security_event_id`]; computed, never read.
+        /// Computed with [`security_event_id`]; not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         id: i64,
         /// The source's own id of the attack.
@@ -88,7 +89,7 @@ observations! {
         /// False once the casebook no longer lists the case.
         #[serde(default = "super::yes")]
         is_active: bool,
-        /// Set if the figure belongs to something else.
+        /// Set if the loss figure belongs to another case or party.
         contamination: Option<Contamination>,
         /// `source` of the registry row of the same attack; set together with `security_source_id`.
         security_source: Option<String>,
@@ -97,7 +98,7 @@ observations! {
     }
 }
 
-/// Evidence that a case's figure belongs to something else.
+/// Evidence that the loss figure of a case belongs to another case or party.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contamination {

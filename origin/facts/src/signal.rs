@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 observations! {
     /// A risk signal. The service determines the affected vaults and their exposure if the source does not state them.
     SignalReport in "signal" by [id] {
-        /// Derived from the key; computed, never read.
+        /// Derived from the key; not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         id: i64,
         /// Slug.
@@ -46,10 +46,10 @@ observations! {
         article_urls: Vec<String>,
         /// Exposure graph snapshot that the source used.
         snapshot_id: Option<String>,
-        /// Search keys of the entities; computed, never read.
+        /// Search keys of the entities; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         entity_words: Vec<String>,
-        /// Chains named by number in the entities' ids; computed, never read.
+        /// Chains named by number in the entities' ids; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         chain_ids: Vec<i64>,
         published_at: At,

@@ -55,7 +55,7 @@ pub struct YieldSource {
     pub kind: YieldKind,
     /// The protocol behind the yield, if it is in the registry.
     pub protocol_id: Option<String>,
-    /// Its part of the strategy's yield.
+    /// The annual yield from this source, as a fraction; part of the strategy's `apr`.
     pub apr: Option<f64>,
 }
 

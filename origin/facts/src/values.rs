@@ -15,7 +15,7 @@ pub struct Points(pub MilliPoints);
 impl<'de> Deserialize<'de> for Points {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = f64::deserialize(deserializer)?;
-        // The shortest decimal text that parses to the float is the text it was written as.
+        // `to_string` gives the shortest decimal text that parses to the float, so it restores the decimals of the ingest line.
         let hundredths = parse_decimal(&number.to_string(), 2).map_err(D::Error::custom)?;
         let milli = hundredths.checked_mul(10).and_then(|milli| i32::try_from(milli).ok()).and_then(MilliPoints::new);
         milli.map(Points).ok_or_else(|| D::Error::custom("must be between 0 and 10"))

@@ -61,7 +61,7 @@ impl std::str::FromStr for IncentivesStatus {
 observations! {
     /// Identity and control of a vault.
     Vault in "vault" by [id] {
-        /// `{protocol_id}-{chain_id}-{address}`; computed, never read.
+        /// `{protocol_id}-{chain_id}-{address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         id: String,
         protocol_id: String,
@@ -88,7 +88,7 @@ observations! {
         first_seen_at: Option<At>,
         /// True if no key can change the contract; timelock and signers are then immutable too.
         is_immutable: Option<bool>,
-        /// Delay of a change in seconds; 0 means no timelock.
+        /// Timelock: seconds between the decision on a change and its execution; 0 means no timelock.
         timelock_seconds: Option<u64>,
         /// `immutable`, `dao`, `eoa` or `{"threshold": n, "owners": m}`.
         signers: Option<Signing>,
@@ -146,7 +146,7 @@ observations! {
         borrow_apr: Option<f64>,
         /// Value lent out.
         active_loans_usd: Option<f64>,
-        /// Whether the market lends.
+        /// Whether the vault's asset can be borrowed.
         #[serde(default = "borrow_unknown")]
         borrow_status: BorrowStatus,
         /// Whether borrower campaigns could be read.
@@ -243,7 +243,7 @@ pub struct ExposurePart {
     pub oracle: Oracle,
     /// Liquidation loan-to-value, as a fraction.
     pub lltv: Option<f64>,
-    /// Whether collateral and loan track the same reference.
+    /// Whether collateral and loan asset are pegged to the same reference.
     #[serde(default)]
     pub same_peg: bool,
     // Empty lists are omitted, so that an exposure without them serialises as it did before these fields existed.
@@ -281,7 +281,7 @@ impl ExposurePart {
 pub struct PartBridge {
     /// Id of the bridge's mapping, if there is one; otherwise the source's id.
     pub id: String,
-    /// Whether a source confirms it; false is provisional.
+    /// Whether a source confirms the bridge; if false, it is provisional.
     pub verified: bool,
     /// Confidence, as a fraction.
     pub confidence: Share,

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// A contract: chain id and address. The data sets are joined by it.
 pub type Contract = (i64, String);
 
-/// What later files need to know from earlier files of the folder.
+/// Data of the files read so far that the adapters of later files need.
 #[derive(Debug, Default)]
 pub struct Known {
     /// Deployments of stablecoins.
@@ -30,7 +30,7 @@ pub struct Known {
     pub deposits: HashMap<Contract, Vec<String>>,
 }
 
-/// What other files need to know of a listed vault.
+/// Data of a listed vault that the adapters of other files need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedVault {
     /// `{protocol_id}-{chain_id}-{address}`.
@@ -49,7 +49,7 @@ impl Known {
         self.vaults.insert(contract, vault);
     }
 
-    /// Whether a vault is listed on the chain. Files without figures do not add vaults on other chains.
+    /// Whether a vault is listed on the chain. Files that state no TVL do not add vaults on other chains.
     pub fn has_figures_on(&self, chain_id: i64) -> bool {
         self.listed_chains.contains(&chain_id)
     }
@@ -69,7 +69,7 @@ pub trait Adapter {
     const FILE: &'static str;
     /// Files whose rows can only be read after this file's.
     const NEEDED_BY: &'static [&'static str] = &[];
-    /// Whether the file must be learnt completely before its first row is observed.
+    /// Whether [`Self::learn`] must see every row of the file before the first row is observed.
     const READ_TWICE: bool = false;
     /// The used fields of a row.
     type Row: DeserializeOwned;

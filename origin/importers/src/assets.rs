@@ -21,7 +21,7 @@ const STABLECOIN: &str = "stablecoin";
 /// Reads the assets.
 pub struct Assets;
 
-/// A row.
+/// An asset with its deployments.
 #[derive(Deserialize)]
 pub struct Row {
     slug: String,
@@ -65,7 +65,7 @@ impl Adapter for Assets {
         }
     }
 
-    /// The file's categories are not the methodology's: the category becomes a tag, and the asset is unreviewed.
+    /// The file's categories differ from the methodology's, so the category becomes a tag, and the asset is unreviewed.
     fn observe(&self, row: Row, _known: &Known) -> Observed {
         if row.deployments.is_empty() {
             return Observed::Skipped("no deployment is known");

@@ -1,7 +1,7 @@
 //! bridges.jsonl: routes of one bridge system, mapped to the tokens that exist because the bridge minted them.
 //!
-//! A token that a route locks does not depend on the route, because its holders have the original. The tokens that the route mints on other
-//! chains depend on it.
+//! A token that a route locks does not depend on the route, because its holders own the original token. The tokens that the route mints
+//! on other chains depend on the route.
 
 use super::adapter::{Adapter, Known, Observed};
 use super::signer_sets::CERTAIN;
@@ -22,7 +22,7 @@ const ONE_OF_SEVERAL: Share = Share(500_000);
 /// Reads the routes.
 pub struct Bridges;
 
-/// A row.
+/// A bridge route with its end on each chain.
 #[derive(Deserialize)]
 pub struct Row {
     route_id: String,
@@ -41,7 +41,7 @@ enum Minted<'a> {
     AmongOthers(&'a str),
 }
 
-/// The token that an end mints, by the registry's name of the end's standard; `None` if the end locks its token.
+/// The token that an end mints, according to `standard`, the registry's name of the contract type; `None` if the end locks its token.
 fn minted(end: &BridgeEnd) -> Option<Minted<'_>> {
     match end.standard.as_deref()? {
         "EvmHypSynthetic" | "EvmHypSyntheticRebase" => Some(Minted::Alone(&end.address)),

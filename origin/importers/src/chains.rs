@@ -15,7 +15,7 @@ pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
 /// Reads the registry of chains.
 pub struct Chains;
 
-/// A row.
+/// A chain of the registry.
 #[derive(Deserialize)]
 pub struct Row {
     chain_id: i64,

@@ -13,7 +13,7 @@ pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_782_864_000);
 /// Reads the curators.
 pub struct Curators;
 
-/// A row.
+/// A curator.
 #[derive(Deserialize)]
 pub struct Row {
     slug: String,

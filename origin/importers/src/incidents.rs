@@ -1,8 +1,8 @@
-//! incidents.jsonl: exploits. Each becomes a row of the security registry and a case of the casebook. If the victim is a listed vault, it
+//! incidents.jsonl: exploits. Each becomes a row of the security registry and a loss case. If the victim is a listed vault, the exploit
 //! also becomes an incident of that vault.
 //!
-//! Doubt is preserved: a figure that the list's text does not support is only text, not a loss. A figure with an assumed unit or without
-//! some tokens says so. A second row of one event is skipped.
+//! A figure that the list marks as doubtful is kept as text only, not as a loss. If the figure's currency is assumed or the figure omits
+//! tokens, the loss basis says so. A row that the list marks as a duplicate is skipped.
 
 use super::adapter::{Adapter, Known, Observed};
 use rds_engine::ingest::Observation;
@@ -25,7 +25,7 @@ pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_787_356_800);
 /// Reads the incidents.
 pub struct Incidents;
 
-/// A row.
+/// An exploit.
 #[derive(Deserialize)]
 pub struct Row {
     source: String,
@@ -67,7 +67,7 @@ impl Adapter for Incidents {
 }
 
 impl Row {
-    /// The list states no confirmations by others.
+    /// The row of the security registry. Confirmations are 0, because the list states none.
     fn report(&self) -> SecurityReport {
         SecurityReport {
             kind: Kind,
@@ -106,7 +106,7 @@ impl Row {
             loss_text: self.loss_text.clone(),
             loss_basis,
             note,
-            // The list has no severities; the band of the loss is used.
+            // The list states no severity, so the case gets the severity band of its loss.
             severity: self.loss().map(|Usd(loss)| LossSeverity::of(loss).to_string()),
             classification: None,
             technique: Some(self.technique.clone()),
@@ -129,7 +129,7 @@ impl Row {
             kind: Kind,
             observed_at: At(AS_OF),
             source: self.source.clone(),
-            // The registry row uses the same key, so it is promoted as this event and not as a second one.
+            // Promotion of the registry row looks for this key, so it marks this event as promoted and creates no second one.
             event_key: self.key(),
             vault_id: Some(vault_id.to_owned()),
             protocol_id: None,
@@ -145,7 +145,7 @@ impl Row {
             returned_usd: None,
             remediation_status: None,
             tx_hash: self.tx_hashes.first().cloned(),
-            // The file states the block before the attack.
+            // The file states the block before the attack, not the block of the attack.
             block_number: None,
             links: self.references(),
         }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// Reads the efficiency modes.
 pub struct LendingEmodes;
 
-/// A row.
+/// An efficiency mode of a lending pool.
 #[derive(Deserialize)]
 pub struct Row {
     market: String,

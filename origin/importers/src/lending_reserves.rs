@@ -16,9 +16,9 @@ use serde::Deserialize;
 
 /// The file states only the year of its release, 2026; this is the earliest possible date.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
-/// The protocol whose address book it is.
+/// The protocol that publishes the address book.
 const PROTOCOL: &str = "aave";
-/// Key of a chain's market without a name of its own.
+/// Key hint of a market whose name consists only of protocol, version and chain.
 const ONLY_ONE: &str = "main";
 /// Instances besides a version's main pool: version, name suffix in the address book, and section of the permissions book.
 const INSTANCES: [(u32, &str, Option<&str>); 6] = [
@@ -33,7 +33,7 @@ const INSTANCES: [(u32, &str, Option<&str>); 6] = [
 /// Reads the reserves.
 pub struct LendingReserves;
 
-/// A row.
+/// A reserve of a pool or spoke, or an asset of a hub.
 #[derive(Deserialize)]
 pub struct Row {
     market: String,
@@ -82,7 +82,7 @@ impl Row {
         }
     }
 
-    /// An asset of a hub; `None` if the row does not belong to a hub.
+    /// The row as an asset of a hub; `None` without the hub's address or name.
     fn hub_asset(self) -> Option<HubAsset> {
         Some(HubAsset {
             kind: Kind,
@@ -175,7 +175,7 @@ impl Adapter for LendingReserves {
             lltv: None,
             is_protocol_listed: true,
         };
-        // A spoke may hold one asset from several hubs.
+        // A spoke may have reserves of one asset from several hubs, so the hub is part of the reserve's name.
         let reserve = match &row.hub_name {
             Some(hub) => format!("{}@{hub}", row.underlying),
             None => row.underlying.clone(),
@@ -193,7 +193,7 @@ impl Adapter for LendingReserves {
             token_address: row.a_token,
             hub_address: row.hub_address,
             fee_rate: None,
-            // A spoke's reserve has both gates, but the file has neither.
+            // A spoke's reserve has gates on the spoke and on the hub; both are null, because the file states neither.
             gates: (shape == MarketShape::Spoke).then(Gates::default),
             borrow_status: None,
             deposit_status: None,

@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
-    /// The files that were read.
+    /// The imported files.
     pub files: Vec<FileReport>,
     /// Data sets of the folder that have no adapter.
     pub not_used: Vec<String>,
@@ -166,7 +166,7 @@ fn chosen(only: Option<&str>) -> Result<Vec<&'static str>, ImportError> {
     found.map(|file| vec![file]).ok_or_else(|| ImportError::UnknownFile { only: only.to_owned() })
 }
 
-/// Converts faults of observations of the batch to faults of rows of files.
+/// Replaces the batch's line numbers in ingest faults by the file and the row that the observation was made from.
 fn by_row(error: IngestError, rows: &[(&'static str, u64)]) -> ImportError {
     let IngestError::Faults(faults) = error else { return error.into() };
     let row_of = |fault: Fault| {
@@ -231,7 +231,7 @@ impl Reading<'_> {
         }
         let mut report = FileReport { file: A::FILE, ..FileReport::default() };
         for observation in adapter.preface().into_iter().filter(|_| imported) {
-            // Row 0: it comes from the file, not from a row.
+            // Row 0 stands for the file as a whole.
             self.rows.push((A::FILE, 0));
             report.observations += 1;
             batch.push(observation);

@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// Reads the feeds.
 pub struct Oracles;
 
-/// A row.
+/// A price feed.
 #[derive(Deserialize)]
 pub struct Row {
     chain_id: i64,

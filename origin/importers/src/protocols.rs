@@ -1,4 +1,4 @@
-//! protocols.jsonl: vault protocols, their links, and two lower bounds derived from them.
+//! protocols.jsonl: vault protocols, their links, and lower bounds of their age and number of audits.
 
 use super::adapter::{Adapter, Known, Observed};
 use rds_engine::ingest::Observation;
@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 /// 2026-07-01: the links are of July 2026.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_782_864_000);
 
-/// How the vaults of two protocols invest by design: over lending markets, or in strategies. A third protocol, with one strategy per vault,
-/// is in another file.
+/// How the vaults of two protocols invest by design: over lending markets, or in strategies. `yield_vaults` adds a third protocol, whose
+/// vaults have one strategy each.
 const BREAKDOWNS: [(&str, Breakdown); 2] = [("morpho", Breakdown::Markets), ("yearn", Breakdown::Strategies)];
 
 /// Reads the protocols.
 pub struct Protocols;
 
-/// A row.
+/// A protocol.
 #[derive(Deserialize)]
 pub struct Row {
     slug: String,

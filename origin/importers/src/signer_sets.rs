@@ -18,7 +18,7 @@ pub(super) const CERTAIN: Share = Share(1_000_000);
 /// Reads the multisigs.
 pub struct SignerSets;
 
-/// A row.
+/// A multisig with its permissions.
 #[derive(Deserialize)]
 pub struct Row {
     chain_id: i64,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// Reads the timelocks.
 pub struct Timelocks;
 
-/// A row.
+/// A timelock contract with its permissions.
 #[derive(Deserialize)]
 pub struct Row {
     chain_id: i64,

@@ -43,7 +43,7 @@ impl Adapter for VaultHistory {
         let Some(price) = row.decimals.and_then(|decimals| whole_units(&row.price_per_share, decimals)) else {
             return Observed::Skipped("the price has no known scale");
         };
-        // Zero may mean that the assets were not read.
+        // Zero may mean that the assets were not read, so it counts as unknown.
         let assets = vault.asset_decimals.and_then(|decimals| whole_units(&row.total_assets, decimals));
         let assets = assets.filter(|assets| *assets > 0.0);
         Observed::As(vec![Observation::VaultState(VaultState {
@@ -51,7 +51,7 @@ impl Adapter for VaultHistory {
             observed_at: At(row.date),
             source: SOURCE.to_owned(),
             vault_id: vault.id.clone(),
-            // The data has no price of that day.
+            // The data set has no price of the deposit asset on that day.
             tvl_usd: None,
             tvl_native: assets,
             base_apr: None,

@@ -1,8 +1,8 @@
 //! vault_history_vaults.jsonl: metadata of the vaults of the daily history, most of them older than the list of vaults.
 //!
-//! A listed vault keeps its listed metadata, which was read on chain and later. Only this file states which vaults were wound up; see
-//! [`ended`]. Missing fees of a listed vault are not taken from here: where both files state fees they often differ, so they do not mean the
-//! same fees.
+//! A vault of `vaults.jsonl.gz` keeps the metadata of that file, which was read on chain and more recently. Only this file states which
+//! vaults were wound up; see [`ended`]. It does not supply fees that the other file lacks: where both files state fees, the fees often
+//! differ, so the two files do not mean the same fees.
 
 use super::ImportError;
 use super::adapter::{Adapter, Contract, Known, ListedVault, Observed};
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The protocol of all rows; the list of protocols contains it.
 const PROTOCOL: &str = "yearn";
-/// The kind of vault that deposits into other vaults. The kind of other vaults does not determine their strategy.
+/// `kind` of vaults that deposit into other vaults. Other kinds do not determine a strategy.
 const ALLOCATOR: &str = "Multi Strategy";
 
 /// Reads the vaults of the history.
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// A list with one vault on the chain.
+    /// Known data with one listed vault on chain 1.
     fn known() -> Known {
         let mut known = Known::default();
         let listed = ListedVault { id: "harbor-1-0xe".to_owned(), asset_decimals: None, listed_in: "list" };

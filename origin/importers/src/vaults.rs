@@ -21,11 +21,11 @@ use std::collections::{BTreeMap, HashMap};
 /// Reads the listed vaults.
 #[derive(Default)]
 pub struct Vaults {
-    /// Vaults that were wound up, from another file.
+    /// Vaults that were wound up, according to `vault_history_vaults.jsonl`.
     pub ended: HashMap<Contract, Ended>,
 }
 
-/// A row.
+/// A listed vault.
 #[derive(Deserialize)]
 pub struct Row {
     chain_id: i64,
@@ -49,7 +49,7 @@ pub struct Row {
 
 /// The strategy that a feature tag implies. Ambiguous tags are not in the table.
 const STRATEGY_OF_TAG: [(&str, Strategy); 12] = [
-    // One lending market a vault.
+    // Each vault is one lending market.
     ("euler_like", Strategy::IsolatedLending),
     ("silo_like", Strategy::IsolatedLending),
     ("llamma_like", Strategy::IsolatedLending),

@@ -23,7 +23,7 @@ const COMPOUNDING: [&str; 2] = ["standard", "cowcentrated"];
 /// Reads the compounder's vaults.
 pub struct YieldVaults;
 
-/// A row.
+/// A vault of the compounder.
 #[derive(Deserialize)]
 pub struct Row {
     chain_id: i64,

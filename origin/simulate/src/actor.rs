@@ -6,23 +6,23 @@ use super::{holders, strategies};
 use rds_engine::ingest::Observation;
 use rds_facts::VaultState;
 
-/// Number of vaults, the first ones, whose managers rebalance. A limit keeps large markets fast to generate.
+/// Managers rebalance only vaults with numbers below this limit, which keeps large markets fast to generate.
 const REBALANCING: u64 = 64;
 
-/// Sets a vault to its state at an instant of the run.
+/// A scripted change: sets a vault to its state at a moment of the run.
 pub type Story = Box<dyn Fn(&mut SimVault, Moment) + Send + Sync>;
 
-/// A vault with its story.
+/// A vault with its scripted changes, if it has any.
 pub struct Actor {
-    /// Its state without the story.
+    /// The vault's state without scripted changes.
     vault: SimVault,
     story: Option<Story>,
-    /// Number of days before the run with one reading each.
+    /// The vault has one reading a day for this many days before the run.
     remembered_days: u32,
 }
 
 impl Actor {
-    /// A vault with `story`, and with one reading a day for `remembered_days` before the run.
+    /// A vault that changes as `story` scripts, with one reading a day for `remembered_days` days before the run.
     pub fn new(vault: SimVault, story: Option<Story>, remembered_days: u32) -> Actor {
         Actor { vault, story, remembered_days }
     }
@@ -45,7 +45,7 @@ impl Actor {
         vault
     }
 
-    /// The observations of `moment`: a reading every hour, holders twice a day, the rest in the first hour and when it changes.
+    /// The observations of `moment`: a reading every hour, holders twice a day, all other facts in the first hour and when they change.
     pub fn observe(&self, moment: Moment, seed: u64, out: &mut Vec<Observation>) {
         let now = self.at(moment);
         match moment.before() {

@@ -7,10 +7,10 @@ use rds_facts::IncentivesStatus;
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide};
 use rds_shared::scoring::vault::{Exit, Oracle, Source};
 
-/// One earlier reading, so that a loss in share price is known from the first hour of the run.
+/// One reading before the run, so that a fall in the share price is known from the first hour of the run.
 const REMEMBERED_DAYS: u32 = 1;
 
-/// Platforms with their number of vaults in a hundred. Nested vaults exist only in the scenarios.
+/// Platforms with their percentage of the generated vaults. Nested vaults exist only in the scenarios.
 const SHARES: [(&str, u32); 10] = [
     ("quillfish", 17),
     ("brambleway", 24),
@@ -106,7 +106,7 @@ fn age(random: &mut Random, platform: &str) -> u32 {
     4 + random.below(oldest - 4)
 }
 
-/// A value from ten thousand dollars to a few hundred million; most are small.
+/// A TVL between 10 thousand and 990 million USD; most are small.
 fn value(random: &mut Random) -> f64 {
     let scale = random.pick(&[1e4, 1e5, 1e5, 1e6, 1e6, 1e6, 1e7, 1e7, 1e8]);
     (scale * random.between(1.0, 9.9)).round()
@@ -135,7 +135,7 @@ fn lend(random: &mut Random, vault: &mut SimVault, token: &str) {
     }
 }
 
-/// A story for two vaults in five, beginning at a random hour.
+/// A scripted change for two vaults in five, beginning at a random hour.
 fn turn(random: &mut Random, hours: u32) -> Option<Story> {
     let (happens, from_last) = (random.chance(0.4), 1 + random.below(hours));
     let (what, control) = (random.below(4), random.pick(&CONTROLS));

@@ -82,13 +82,13 @@ impl SimVault {
         self
     }
 
-    /// Sets the value.
+    /// Sets the TVL.
     pub fn worth(mut self, tvl_usd: f64) -> SimVault {
         self.market.tvl_usd = Some(tvl_usd);
         self
     }
 
-    /// Sets the rate without rewards.
+    /// Sets the annual rate without rewards, at which the share price also grows.
     pub fn yielding(mut self, apr: f64) -> SimVault {
         self.market.base_apr = Some(apr);
         self.market.growth = apr;

@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 
 /// A source that reports often, as an example for the filter `excludeSource`.
 const PEG_MONITOR: &str = "peg-monitor";
-/// The event that is retracted.
+/// Key of the event that is retracted.
 const FALSE_ALARM: &str = "devnet-false-alarm";
-/// Hours before the end at which it is published, and at which it is retracted.
+/// Hours before the end of the run at which [`FALSE_ALARM`] is published, and at which it is retracted.
 const ALARM: (u32, u32) = (12, 8);
 
 /// The events observed at `moment`. Events of vaults that the run does not contain are left out.
@@ -77,7 +77,7 @@ pub fn edits(moment: Moment) -> Vec<(i64, Verb)> {
     now.then(|| (event_id(FALSE_ALARM), Verb::Retract { reason })).into_iter().collect()
 }
 
-/// Events of markets from before the run: a cascade of liquidations, an incident, and a plain reading.
+/// Events of markets from before the run: a cascade of liquidations, an incident, and a measurement.
 fn past(moment: Moment) -> Vec<EventRecord> {
     let of_market = |days: u32, key: &str, event_type: &str, severity: Severity, title: &str| EventRecord {
         occurred_at: At(moment.days_before_start(days).0),

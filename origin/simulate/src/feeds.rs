@@ -18,7 +18,7 @@ enum Updates {
     Hourly,
     /// Hourly until this many hours before the end of the run.
     UntilTheLast(u32),
-    /// Not read.
+    /// The feed's answer and update time were not read.
     Unread,
 }
 
@@ -47,7 +47,6 @@ const FEEDS: [Feed; 12] = [
     price("quill", None),
     // No updates since its token lost its peg.
     Feed { heartbeat: Some(3_600), updates: Updates::UntilTheLast(20), ..price("mrg", TALLOW) },
-    // No heartbeat.
     Feed { heartbeat: None, ..price("wisp", TALLOW) },
     Feed { updates: Updates::Unread, ..price("shrd", None) },
     Feed { kind: FeedKind::ExchangeRate, quote: "dETH", ..price("sdeth", LAMPLIGHT) },

@@ -157,7 +157,7 @@ impl Fund {
         }
     }
 
-    /// The document behind its review.
+    /// The document on which the asset's review is based.
     pub fn provenance(&self, moment: Moment) -> Vec<Provenance> {
         vec![Provenance {
             source_type: "issuer_disclosure".to_owned(),
@@ -236,7 +236,7 @@ pub fn registry(moment: Moment) -> Vec<Observation> {
     SIDELINED.iter().map(|asset| Observation::Asset(Box::new(asset.observed(moment)))).collect()
 }
 
-/// Their reviews, in the first hour of the run only.
+/// The reviews of the assets that no vault holds, in the first hour of the run only.
 pub fn reviews(moment: Moment) -> Vec<AssetReview> {
     let due = SIDELINED.iter().filter(|_| moment.before().is_none());
     due.filter_map(|asset| asset.reviewed(moment)).collect()

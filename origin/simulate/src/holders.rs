@@ -13,7 +13,7 @@ use rds_shared::model::status::{HolderCategory, HolderMethod};
 const INDEXED: u64 = 64;
 /// Hours between two snapshots.
 const SNAPSHOT_HOURS: u32 = 12;
-/// Hours before the end at which the indexer completes the vaults that it is late with.
+/// Hours before the end of the run at which the indexer completes the delayed vaults.
 const CATCHES_UP: u32 = 24;
 
 /// The indexer's progress with a vault.
@@ -21,9 +21,9 @@ const CATCHES_UP: u32 = 24;
 enum Progress {
     /// Every holder is known.
     Done,
-    /// Only a part of the past has been read.
+    /// Only some of the past transfers have been read.
     Backfilling,
-    /// All of the past has been read, but the balances do not add up to the supply.
+    /// All past transfers have been read, but the balances do not add up to the supply.
     OffBy,
 }
 

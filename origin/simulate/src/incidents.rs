@@ -39,7 +39,7 @@ struct Incident {
     returned_usd: Option<f64>,
 }
 
-/// Resolved before the run began, however long it is.
+/// Resolved before the run began, for any length of the run.
 const LONG_AGO: Option<u32> = Some(u32::MAX);
 
 const INCIDENTS: [Incident; 6] = [
@@ -127,7 +127,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
 }
 
 impl Incident {
-    /// `None` before it happened, then whether it is resolved.
+    /// `None` before the incident happened; after that, whether it is resolved.
     fn stage(&self, moment: Moment) -> Option<RemediationStatus> {
         let happened = match self.happened {
             Happened::DaysBefore(_) => true,
@@ -147,7 +147,7 @@ impl Incident {
         };
         let occurred_at = match self.happened {
             Happened::DaysBefore(days) => moment.days_before_start(days),
-            // In a run shorter than that, it happens at the start.
+            // In a run shorter than `hours`, the incident happens at the start.
             Happened::InTheLast(hours) => Ord::max(moment.start_of_the_last(hours), moment.days_before_start(0)),
         };
         Some(Observation::IncidentLink(Box::new(IncidentLink {

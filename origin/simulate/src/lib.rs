@@ -5,10 +5,10 @@
 //! | `platforms`, `tokens` | the chain, protocols, curators, and the assets with their reviews |
 //! | `funds`, `publications` | real-world assets: their documents, and the figures that sources publish |
 //! | `reviewers` | the reviewers that sign reviews |
-//! | `scenarios` | hand-written vaults with their stories: every case that a client has to handle |
+//! | `scenarios` | hand-written vaults with scripted changes: every case that a client has to handle |
 //! | `crowd` | generated vaults, any number of them |
 //! | `incidents`, `events` | incidents, and other events |
-//! | `security`, `signals` | the security registry, the casebook, and signals |
+//! | `security`, `signals` | the security registry, loss cases, and signals |
 //! | `markets`, `feeds`, `positions`, `mappings` | lending markets of the vaults, price feeds, positions, mappings |
 //! | `vault`, `design`, `actor` | a vault at one instant; its builders; its changes over time |
 //! | `holders`, `strategies` | holders of vaults' shares; strategies of aggregators |
@@ -114,7 +114,7 @@ pub async fn run(
     for hour in 0..hours {
         let moment = Moment::of(end, hour, hours);
         let at_that_hour = Clock::held(moment.now);
-        // As a running service does, before the hour's observations arrive.
+        // A running service also stores the daily roll-up before the hour's observations arrive.
         symbol_days::keep_due(db, moment.now).await?;
         for batch in market.batches(moment) {
             report.observations += batch.lines();

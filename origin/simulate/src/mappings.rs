@@ -1,5 +1,5 @@
-//! Simulated mappings: bridges, signer sets, vendors of feeds and a cluster of operators, certain and provisional ones, and the assets of
-//! the hub.
+//! Simulated mappings, verified and provisional: bridges, signer sets, vendors of feeds and a cluster of operators. Also the assets of the
+//! simulated hub.
 
 use super::actor::Actor;
 use super::feeds;
@@ -15,7 +15,7 @@ use rds_facts::{Bridge, BridgeEnd, HubAsset, Mapping, Permission, Share, Signers
 use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
 
 const CERTAIN: Share = Share(1_000_000);
-/// High enough to count if the mapping is verified.
+/// Above `Trust::MIN_CERTAIN_CONFIDENCE`, so a verified mapping with this confidence is certain.
 const LIKELY: Share = Share(850_000);
 const DOUBTFUL: Share = Share(400_000);
 

@@ -26,7 +26,7 @@ struct Lending {
 enum Makeup {
     /// The reserves of these vaults.
     Pool(&'static [&'static str]),
-    /// The reserves of these vaults behind a hub, and reserves without a vault: asset and gates.
+    /// The reserves of these vaults, which draw from a hub, and reserves without a vault, each as asset and gates.
     Spoke(&'static [&'static str], &'static [(&'static str, Gates)]),
     /// One loan asset against one collateral.
     Pair(Pair),
@@ -37,7 +37,7 @@ struct Pair {
     loan: &'static str,
     collateral: &'static str,
     lltv: f64,
-    /// The vault whose figures are the market's.
+    /// The vault whose TVL and loans the market reports as its totals.
     vault: &'static str,
     /// Whether the protocol reports the borrowed amount.
     reports_borrowed: bool,
@@ -45,11 +45,11 @@ struct Pair {
 }
 
 const OPEN: SpokeGate = SpokeGate { paused: false, frozen: false, borrowable: true };
-/// A hub that limits nothing.
+/// Limits of a hub without caps.
 const GRANTED: HubGate =
     HubGate { active: true, halted: false, draw_cap: None, owed: 400.0, add_cap: None, added: 1_000.0 };
 
-/// Reserves without a vault: at both caps, not read, and inactive at the hub.
+/// Reserves without a vault: one at both caps, one whose hub gate was not read, and one that is inactive at the hub.
 const NO_VAULTS: [(&str, Gates); 3] = [
     (
         "dgld",
@@ -222,7 +222,7 @@ pub fn news(moment: Moment, actors: &[Actor], seed: u64) -> Vec<Observation> {
     news
 }
 
-/// The gates that result in the market state of the vault's story.
+/// The gates from which the vault's simulated borrow status and capacity follow.
 fn gates(vault: &SimVault, moment: Moment, seed: u64) -> Gates {
     let (market, usd) = (&vault.market, vault.token.usd);
     let reading = vault.reading(moment.at(), i64::from(moment.hour), seed);

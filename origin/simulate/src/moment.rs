@@ -6,7 +6,7 @@ use rds_store::At;
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 
-/// One simulated hour. Stories are timed backwards from the last hour, so a run of any length ends in the same state.
+/// One simulated hour. Scripted changes are timed backwards from the last hour, so a run of any length ends in the same state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// The hour's instant.

@@ -1,5 +1,5 @@
-//! Three holders of several simulated vaults. They appear among the holders of indexed vaults; for other vaults only their balances were
-//! read.
+//! Three holders of several simulated vaults. In indexed vaults they are part of the holder snapshot; in other vaults only the positions
+//! of these three are observed.
 
 use super::actor::Actor;
 use super::holders;

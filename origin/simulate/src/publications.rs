@@ -17,7 +17,7 @@ use rds_shared::rules::rwa_totals::DAY;
 use rds_shared::wire::Timestamp;
 use rds_store::At;
 
-/// Number of days before the run with figures.
+/// Figures exist for this many days before the run.
 const REMEMBERED_DAYS: i64 = 40;
 /// Hours between two publications.
 const PUBLISH_EVERY_HOURS: u32 = 24;
@@ -59,7 +59,7 @@ struct Statement {
     fund: Option<f64>,
     issued: Option<f64>,
     circulating: Option<f64>,
-    /// Days before the end of the run of the last publication; 0 if publications continue.
+    /// The last publication is this many days before the end of the run; 0 if publications continue.
     stopped_days: i64,
 }
 
@@ -79,7 +79,7 @@ const STATEMENTS: [Statement; 9] = [
     Statement { fund: Some(7.5), stopped_days: 20, ..states(QUIET, "nimbus") },
 ];
 
-/// Candidates: source, symbol, state, days before the run, and the asset that it became.
+/// Candidates: source, symbol, state, discovery in days before the run, and the asset that the candidate became.
 const SURFACED: [(&str, &str, CandidateState, u32, Option<&str>); 7] = [
     (CATALOG, "DTB", Classified, 60, Some("dtb")),
     (CATALOG, "dGLD", Classified, 55, Some("dgld")),

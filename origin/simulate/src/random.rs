@@ -1,8 +1,8 @@
 //! Random numbers that are the same on every machine and in every version: splitmix64, one stream per subject.
 //!
 //! Reference: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014); the constants are those of
-//! the published implementation. Only additions, multiplications and divisions of floats are used, which are exact
-//! operations of IEEE 754 everywhere.
+//! the published implementation. Floats are only added, subtracted, multiplied and divided; IEEE 754 defines the results
+//! of these operations to the bit on every machine.
 
 /// A stream of numbers.
 #[derive(Debug, Clone)]
@@ -29,13 +29,13 @@ impl Random {
         mix(self.0)
     }
 
-    /// At least 0 and less than 1.
+    /// A number of at least 0 and less than 1.
     pub fn unit(&mut self) -> f64 {
         // An f64 represents integers of 53 bits exactly.
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// At least `low` and less than `high`.
+    /// A number of at least `low` and less than `high`.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 /// The organisation that reviews everything.
 pub const ORGANISATION: &str = "Lamplight Review Circle";
-/// The reviewer that signs for it.
+/// The reviewer that signs for [`ORGANISATION`].
 pub const LEAD: &str = "lamplight";
 /// A second reviewer.
 const SECOND: &str = "tallow";
@@ -57,7 +57,7 @@ pub fn registry(moment: Moment) -> Vec<Observation> {
     REVIEWERS.iter().map(reviewer).collect()
 }
 
-/// The attestations of a review, signed at once by its author, and for the disputed asset by a second reviewer.
+/// The attestations of a review, signed at the time of the review by its author, and for the disputed asset also by a second reviewer.
 pub fn attestations(review: &AssetReview) -> Vec<Observation> {
     if review.review_status == ReviewStatus::Unreviewed || review.asset_id == ASSET_WITHOUT_SIGNED_REVIEW {
         return Vec::new();

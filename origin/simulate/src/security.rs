@@ -1,4 +1,4 @@
-//! The simulated security registry and casebook, with at least one row in every state and one case for every severity band and basis.
+//! The simulated security registry and loss cases, with at least one row in every state and one case for every severity band and basis.
 
 use super::actor::Actor;
 use super::moment::Moment;
@@ -18,14 +18,14 @@ use rds_shared::model::status::Severity::{self, Critical, Info, Warning};
 use rds_shared::rules::losses::LossSeverity;
 use rds_store::{Db, StoreError, security as registry};
 
-/// Source of the registry's rows. With their keys it forms the event keys of the simulation's own incidents.
+/// Source of the registry's rows. `{source}-{key}` of a row is also the event key of the simulated incident about the same attack.
 const REGISTRY: &str = "devnet";
 
 /// The attacked contract.
 enum Victim {
     /// The vault of this name; the attack happens this many hours before the end of the run.
     Vault(&'static str, u32),
-    /// A contract that is not tracked, this many days before the run.
+    /// A contract that is not tracked; the attack happens this many days before the run.
     Stranger(u32),
 }
 
@@ -39,19 +39,19 @@ struct Row {
     votes: (u32, u32),
     loss: Option<i64>,
     case: Option<Case>,
-    /// The states that editors give it, in order.
+    /// The states that editors give the row, in order.
     edited: &'static [RegistryState],
 }
 
-/// The casebook's case of a row.
+/// The loss case of a row.
 struct Case {
     basis: LossBasis,
-    /// Whether its severity is stated, by the band of the loss.
+    /// Whether the case states a severity, which is then the band of its loss.
     labelled: bool,
     returned: Option<i64>,
-    /// Whether the casebook still lists it.
+    /// Whether the case is still listed by its source.
     active: bool,
-    /// Whether it is counted twice, and who verified that.
+    /// Set if the loss is also counted in another case; the inner value is the person who verified that.
     contamination: Option<Option<&'static str>>,
 }
 
@@ -222,7 +222,7 @@ const ROWS: [Row; 16] = [
     },
 ];
 
-/// A row that is removed permanently.
+/// A row that editors purge.
 const PURGED: Row = Row {
     key: "magpie-names",
     title: "A person's name",
@@ -242,7 +242,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
     news
 }
 
-/// Applies the editors' changes after the run. Repeating the same run does not repeat them.
+/// Applies the editors' changes after the run. A row that is already in its last state is skipped, so repeating a run changes nothing.
 pub async fn edit(db: &Db, clock: &Clock) -> Result<(), StoreError> {
     for row in ROWS.iter().chain([&PURGED]) {
         let id = security_event_id(REGISTRY, row.key);

@@ -30,7 +30,7 @@ struct Story {
     /// Kind, id and label; an empty id is looked up in the simulated market.
     entities: &'static [(&'static str, &'static str, &'static str)],
     breaches: u32,
-    /// Whether the source states the affected vault itself: the first entity, with a quarter of its value.
+    /// Whether the report states the affected vaults: then the first entity, with 25 % of its value exposed.
     given: bool,
 }
 

@@ -10,14 +10,14 @@ use rds_shared::model::status::{Breakdown, RewardSide, RewardType, YieldKind};
 
 /// A compounder whose strategies have not been read.
 const UNREAD: &str = "driftwick";
-/// Hours before the end at which allocators move a part of their first strategy's share to idle funds.
+/// Hours before the end of the run at which allocators move a part of their first strategy's share to idle funds.
 const REBALANCE_HOURS: u32 = 30;
-/// That part, as a fraction of the vault.
+/// The part that is moved at the rebalance, as a fraction of the vault.
 const IDLE_SHARE: f64 = 0.15;
 /// Compounding periods per year: daily.
 const PERIODS: i32 = 365;
 
-/// Whether allocators rebalance at `moment`. A shorter run begins after the rebalance.
+/// Whether allocators rebalance at `moment`. A run of `REBALANCE_HOURS` or fewer begins after the rebalance.
 pub fn rebalanced_at(moment: Moment) -> bool {
     moment.in_the_last(REBALANCE_HOURS) && moment.before().is_some_and(|before| !before.in_the_last(REBALANCE_HOURS))
 }

@@ -22,7 +22,7 @@ pub struct Token {
     pub symbol: &'static str,
     name: &'static str,
     category: AssetCategory,
-    /// Points of every dimension of the category that is not in `except`, in milli-points.
+    /// Score of every dimension of the category that is not in `except`, in milli-points.
     level: i64,
     except: &'static [(Dimension, i64)],
     underlying: Option<&'static str>,
@@ -39,7 +39,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// A native coin with fresh, reviewed evidence; other tokens override its fields.
+    /// A reviewed token with fresh evidence, 18 decimals and a price of 1 USD; `TOKENS` overrides these fields where a token differs.
     const fn new(
         id: &'static str,
         symbol: &'static str,
@@ -172,7 +172,7 @@ pub fn reviews(moment: Moment) -> Vec<AssetReview> {
     due.map(|token| token.reviewed(moment)).collect()
 }
 
-/// The stage of a token's story.
+/// The scripted state of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Quiet,

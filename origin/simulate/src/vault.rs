@@ -30,7 +30,7 @@ pub struct SimVault {
     /// Age at the start of the run; `None` if unknown.
     pub age_days: Option<u32>,
     pub control: Control,
-    /// `None` if they could not be read.
+    /// `None` if the exposures could not be read.
     pub exposures: Option<Vec<ExposurePart>>,
     pub campaigns: Vec<Campaign>,
     pub market: Market,
@@ -192,12 +192,12 @@ impl SimVault {
 
     /// The reading `hours` after the start of the run; negative values are before the start.
     ///
-    /// Value and rates vary a little around those of the vault's story.
+    /// TVL and rates vary slightly around the vault's scripted values.
     pub fn reading(&self, observed_at: At, hours: i64, seed: u64) -> VaultState {
         let market = &self.market;
         let drift = |of: &str, width: f64| 1.0 + width * drift(seed, of, self.number, hours);
         let tvl = market.tvl_usd.map(|tvl| rounded(tvl * drift("tvl", 0.015), 100.0));
-        // A high utilization does not vary, because it is part of the story.
+        // A utilization above 90 % does not vary, because scenarios depend on its exact value.
         let calm = market.utilization.filter(|share| *share <= 0.9).map(|share| share * drift("utilization", 0.02));
         let utilization = calm.or(market.utilization).map(rate);
         let years = self.age_days.map(|days| (f64::from(days) + hours as f64 / 24.0) / 365.0);

@@ -1,7 +1,7 @@
 //! Cache of the readings of recently requested vaults: charts request the same year of hourly points repeatedly.
 //!
 //! An entry is valid for one version of the vault. Every batch with a reading of the vault, however late, or a change of its campaigns
-//! gives it a new version.
+//! gives the vault a new version.
 
 use super::Vault;
 use rds_shared::model::ids::VaultId;
@@ -97,7 +97,7 @@ impl Histories {
         Ok(Stretch::of(readings, from, to))
     }
 
-    /// Empties the cache, because versions are numbered anew.
+    /// Empties the cache. Called when a catalog is built without a previous one, because versions may then be numbered anew.
     pub fn forget(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Cache::default();
     }

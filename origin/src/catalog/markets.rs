@@ -77,7 +77,7 @@ impl Markets {
         self.entries.is_empty()
     }
 
-    /// The market with this id, in any case.
+    /// The market with this id; letter case is ignored.
     pub fn get(&self, id: &str) -> Option<&MarketEntry> {
         let id = id.to_lowercase();
         self.entries.binary_search_by(|entry| entry.row.id.cmp(&id)).ok().and_then(|place| self.entries.get(place))
@@ -115,7 +115,8 @@ impl Member<'_> {
         vault.map_or(self.record.observed_at, |synced| synced.max(self.record.observed_at))
     }
 
-    /// Gates and rates come from the vault row, so that the two never disagree; without a vault row, from the reserve's gates.
+    /// Statuses, capacity and rates are those of the vault row, so that market and vault routes agree. Without a vault row, statuses and
+    /// capacity are derived from the reserve's gates, and rates are null.
     fn reserve(&self, chain_id: ChainId) -> MarketReserve {
         let record = self.record;
         let row = self.vault.map(|vault| &vault.row);

@@ -92,7 +92,8 @@ impl LiveCatalog {
     /// Replaces the current catalog by `next`.
     pub fn swap(&self, next: Catalog) {
         self.current.store(Some(Arc::new(next)));
-        // After the store: a reader that reads the generation and then takes the catalog gets that catalog or a later one.
+        // The generation is raised after the store, so a reader that reads generation N and then loads the catalog gets catalog N or a
+        // later one.
         self.generation.fetch_add(1, SeqCst);
     }
 
@@ -106,15 +107,15 @@ impl LiveCatalog {
         self.changed.notify_one();
     }
 
-    /// The version of each tag up to which later responses include the facts, from the catalog or the database. Call it before taking the
-    /// catalog.
+    /// The tag versions whose facts every later response includes, whether it is made from the catalog or from the database. Call this
+    /// before taking the catalog.
     pub fn tags(&self) -> TagVersions {
         self.ended.borrow().1
     }
 
-    /// Like [`Self::tags`], after the catalog has reached `wanted`, or after a complete refresh that did not.
+    /// Like [`Self::tags`], but first waits until the catalog covers `wanted` or a refresh that begins after this call has ended.
     ///
-    /// Waits at most `patience`; then returns the present versions, which are older than `wanted`.
+    /// Waits at most `patience`; the returned versions may be older than `wanted`.
     pub async fn tags_since(&self, wanted: &TagVersions, patience: Duration) -> TagVersions {
         if !self.tags().covers(wanted) {
             let next = self.rounds.load(SeqCst) + 1;

@@ -35,10 +35,10 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
     outcome.map(|(is_rebuilt, _)| is_rebuilt)
 }
 
-/// Rebuilds the catalog if it is behind. Returns whether it was, and the tag versions up to which it is complete now.
+/// Rebuilds the catalog if the data version has changed. Returns whether it was rebuilt, and the tag versions that it now covers.
 async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
-    // Read first, and in one statement. A restore after this is detected by the next round, even if versions were reused until then. A
-    // catalog of this data version or a later one is complete up to these tag versions.
+    // These are read first, in one statement: a catalog of `version` or later then covers `tags`. The next round detects a restore that
+    // happens after this read, even if the restored database issues the same versions again.
     let (timeline, version, tags) = journal::timeline(&app.db).await?;
     // After a restore, facts read before it may no longer exist, so the previous catalog is not reused.
     let previous = app.catalog.current().filter(|catalog| catalog.timeline == timeline && catalog.version <= version);
@@ -46,7 +46,8 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
     if known != Some(version) {
         let watch = Stopwatch::start();
         let (version, vaults) = table::load_vaults(&app.db, known).await?;
-        // Read after the vaults, so that every registry row they refer to is present. A newer row has a newer data version.
+        // The registry is read after the vaults, so that it contains every row that they refer to. It may contain rows newer than
+        // `version`; their data version causes the next rebuild.
         let registry = table::load_registry(&app.db).await?;
         let markets = match moved(app, known, &MARKET_KINDS).await? {
             true => Some(markets::load(&app.db).await?),

@@ -14,11 +14,11 @@ use rds_store::registry::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Regi
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// A chain with active vaults or without.
+/// A chain, with or without active vaults.
 #[derive(Debug)]
 pub struct Chain {
     pub facts: ChainFacts,
-    /// Its row; `None` without an active vault, because it is not listed then.
+    /// The list row; `None` for a chain without active vaults, which is not listed.
     pub row: Option<EncodedRow>,
     tvl_usd: f64,
 }
@@ -26,13 +26,13 @@ pub struct Chain {
 #[derive(Debug)]
 pub struct Protocol {
     pub facts: ProtocolFacts,
-    /// The deployed version with its vaults.
+    /// The deployed version with the totals of the protocol's vaults; empty if the version is unknown.
     pub versions: Vec<ProtocolVersion>,
 }
 
 #[derive(Debug)]
 pub struct Curator {
-    /// Its list row, which is also `curator` of its detail.
+    /// The list row; the detail response contains it as `curator`.
     pub row: CuratorRow,
     /// `row`, encoded.
     pub encoded: EncodedRow,
@@ -48,7 +48,7 @@ pub struct Rollup {
     protocols: Vec<Protocol>,
     /// The protocols' rows, largest value first.
     pub protocol_rows: Vec<ProtocolRow>,
-    /// The encoded list of these rows.
+    /// The encoded list of `protocol_rows`.
     pub protocol_list: PreencodedBody,
     /// In ascending order of ids; these are the rows of `curator_index`.
     curators: Vec<Curator>,
@@ -62,7 +62,7 @@ struct Sum {
     vaults: u64,
     scored: u64,
     tvl_usd: f64,
-    /// Net rate times TVL, and that TVL, over the vaults that report a rate.
+    /// Sum of net rate times TVL over the vaults that report a rate; `apr_weight` is the sum of their TVL.
     weighted_apr: f64,
     apr_weight: f64,
     last_synced_at: Option<Timestamp>,
@@ -126,7 +126,7 @@ impl Rollup {
         Ok(Rollup { chains, protocols, protocol_rows: rows, protocol_list, curators, curator_index, curator_columns })
     }
 
-    /// A chain by slug, in any case, or by number.
+    /// A chain by slug, ignoring letter case, or by number.
     pub fn chain(&self, network: &str) -> Option<&Chain> {
         let number = network.parse().ok().map(ChainId);
         self.chains
@@ -144,12 +144,12 @@ impl Rollup {
         self.chains.iter().find(|known| known.facts.id == chain).map(|known| known.facts.namespace)
     }
 
-    /// A protocol by id, in any case.
+    /// A protocol by id, ignoring letter case.
     pub fn protocol(&self, id: &str) -> Option<&Protocol> {
         self.protocols.iter().find(|protocol| protocol.facts.id.eq_ignore_ascii_case(id))
     }
 
-    /// A curator by id, in any case.
+    /// A curator by id, ignoring letter case.
     pub fn curator(&self, id: &str) -> Option<&Curator> {
         self.curators.iter().find(|curator| curator.row.id.eq_ignore_ascii_case(id))
     }

@@ -8,7 +8,7 @@ use rds_shared::route::{Row, RowQuery, routes};
 use rds_shared::select::losses::LossIndex;
 use rds_shared::select::security::SecurityIndex;
 
-/// Both lists. They are read together, because the board uses data of the registry.
+/// The published rows of the registry and the loss board. Both are rebuilt together, because the board uses data of the registry.
 #[derive(Debug)]
 pub struct Security {
     events: Vec<EncodedRow>,

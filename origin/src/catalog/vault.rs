@@ -29,9 +29,9 @@ pub struct Vault {
     pub is_active: bool,
     /// Whether its contracts report that it is shut down.
     pub is_shutdown: bool,
-    /// Whether its newest reading is under review.
+    /// Whether the newest reading is quarantined for poor data quality.
     pub needs_risk_review: bool,
-    /// Category of its deposit asset; `None` if no registry knows the contract.
+    /// Category of the deposit asset; `None` if the asset is not registered.
     pub asset_category: Option<String>,
     chain_slug: String,
     symbol: Option<String>,
@@ -44,7 +44,7 @@ pub struct Vault {
 }
 
 impl Vault {
-    /// Derives and encodes the row. Fails only if the row could not be JSON.
+    /// Derives and encodes the row. Fails only if the row cannot be encoded as JSON.
     pub fn new(facts: VaultFacts) -> Result<Self, serde_json::Error> {
         let row = row_of(&facts);
         let encoded = EncodedRow::encode(&row, row.last_synced_at)?;
@@ -110,7 +110,7 @@ impl Vault {
 
 /// The list row of a vault: stored facts, and fields derived by the shared rules.
 pub fn row_of(facts: &VaultFacts) -> VaultRow {
-    // Derived fields use the rounded values, so that they agree with the published ones.
+    // Liquidity is derived from the rounded values, so that it agrees with the published TVL and utilization.
     let (tvl_usd, utilization) = (facts.tvl_usd.map(rounded_usd), facts.utilization.map(rounded_rate));
     let liquidity = liquidity(tvl_usd, utilization);
     VaultRow {

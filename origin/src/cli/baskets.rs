@@ -75,7 +75,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -
     edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
 
-/// Rebalances every basket, or one of them.
+/// Rebalances every basket that is due, or the basket `only` even if it is not due.
 async fn refresh(
     db: &Db,
     clock: &Clock,
@@ -118,7 +118,7 @@ async fn refresh(
     edge.end(db, &SHOWN_IN, text, &value, ExitCode::SUCCESS, out).await
 }
 
-/// Why a version that is made here is not signed; `None` if it is.
+/// Why this process cannot sign a basket version; `None` if it can.
 async fn cannot_sign(db: &Db, key: Option<&DecisionKey>) -> anyhow::Result<Option<String>> {
     let Some(key) = key else {
         return Ok(Some("neither RDS_SIGNING_KEY nor RDS_SIGNING_KEY_FILE is set here".to_owned()));

@@ -28,7 +28,7 @@ pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> 
         }
         Keys::Revoke { id } => {
             let found = keys::revoke(db, clock, id).await?;
-            // Also if it was revoked before: the earlier command may have been stopped before the edge was notified.
+            // The edge is also notified of a key that was already revoked: the earlier command may have been stopped before it did so.
             let settled = edge.settled(&[id], &format!("key {id} is revoked")).await?;
             return revoked("key", id, found, Some(settled), out);
         }
@@ -60,7 +60,7 @@ impl Edge<'_> {
         let Some(Alignment { keys, changed }) = keys::align(self.db, org, plan).await? else {
             bail!("there is no organisation {org}");
         };
-        // All keys, not only the changed ones: an earlier command may have been stopped before the edge was notified.
+        // Unchanged keys are included: an earlier command may have changed them and been stopped before the edge was notified.
         let settled = self.settled(&keys, &format!("{org} is on plan {plan}")).await?;
         let text = format!("{org} is on plan {plan}; {} of {} live keys changed", changed.len(), keys.len());
         let value = json!({ "org": org, "plan": plan, "keys": keys, "changed": changed, "edge": edge_state(settled) });
@@ -84,7 +84,7 @@ pub(super) async fn index_tokens(
             let link =
                 LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
             let found = keys::revoke_token(db, clock, id).await?;
-            // Also if it was revoked before: the earlier command may have been stopped before the edge was notified.
+            // The edge is also notified of a token that was already revoked: the earlier command may have been stopped before it did so.
             let settled = match keys::token_update(db, id).await? {
                 Some(news) => {
                     let say = |why: &str| {

@@ -155,7 +155,7 @@ async fn clock(db: &Db) -> Check {
     }
 }
 
-/// Whether the database accepts writes, tried with one.
+/// Whether the database accepts writes, tested with a probe write.
 async fn takes_writes(db: &Db) -> Check {
     match writes::write(db).await {
         Ok(()) => Check::good(WRITES, "the database accepts them"),
@@ -237,7 +237,8 @@ fn edge_listener(config: &Config) -> Check {
     )
 }
 
-/// The proxies whose `X-Forwarded-For` each listener trusts. If everybody is trusted, callers choose the address that limits count.
+/// The proxies whose `X-Forwarded-For` each listener trusts. If everybody is trusted, callers choose the address that they are counted
+/// under.
 fn trusted_proxies(config: &Config) -> Check {
     const NAME: &str = "proxies";
     let trusted: Vec<String> = config.trusted_proxies.blocks().iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! The edge as commands use it: a command that changes facts returns once the edge serves the change.
+//! The link to the edge for commands: a command that changes facts waits until the edge serves the change, up to a time limit.
 
 use super::Output;
 use crate::config::{self, LinkConfig};
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 pub(super) struct Edge(Option<EdgeLink>);
 
 impl Edge {
-    /// The edge of the environment.
+    /// Reads the link from the environment.
     pub(super) fn configured(clock: &Clock) -> anyhow::Result<Self> {
         let link =
             LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
@@ -26,7 +26,7 @@ impl Edge {
     }
 
     /// Ends a command by printing its result. After a success it first waits until the edge serves no cached response that is older than the
-    /// committed state of `tags`, and adds to the result how far that came.
+    /// committed state of `tags`, and adds to the result whether this was achieved.
     ///
     /// A command that changed nothing waits, too: an earlier command may have been stopped before the edge was notified.
     pub(super) async fn end(

@@ -51,7 +51,7 @@ async fn run(
     edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
 
-/// Ingests lines of kind `event` as drafts, ignoring the publication state that they state.
+/// Ingests lines of kind `event` as drafts; the field `publication` of the lines is ignored.
 async fn draft(db: &Db, clock: &Clock, file: &Path, out: Output) -> anyhow::Result<ExitCode> {
     let reader: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(BufReader::new(io::stdin()))

@@ -64,7 +64,7 @@ pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> 
     }
 }
 
-/// Prints the faults of a batch, one a line, as far as they are listed.
+/// Prints the listed faults of a batch, one per line, and the number of all faults if some are not listed.
 pub(super) fn show_faults(faults: ingest::Faults, out: Output) -> anyhow::Result<()> {
     let (total, told) = (faults.total(), faults.into_listed());
     let line = |fault: &ingest::Fault| {

@@ -110,7 +110,7 @@ async fn autopublish(db: &Db, clock: &Clock, all: bool, out: Output) -> anyhow::
         out.progress(&format!("{} published, {} waiting", done.published.len(), done.waiting));
     }
     let text = format!("{} published, {} promoted, {} waiting", done.published.len(), done.promoted, done.waiting);
-    // With `--all`, as with `import`, no edge serves the registry yet, so nothing waits for it.
+    // `--all` follows the import of a whole registry. Like `import`, it does not wait until the edge serves the change.
     if all || done.published.is_empty() && done.promoted == 0 {
         out.show(text, &done)?;
         return Ok(ExitCode::SUCCESS);

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
-/// Time limit of each database step at the start and the end that must not delay the process.
+/// Time limit of each database operation at start and stop that the process can do without.
 const STEP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval between attempts to reach a database that was down at the start.
 const DATABASE_POLL: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ pub(super) async fn serve() -> anyhow::Result<()> {
         tracing::warn!(%variable, "nothing reads this variable");
     }
     let clock = if config.test_clock { Clock::movable() } else { Clock::system() };
-    // Lazily: while the database is down, the process runs and reports not ready.
+    // The pool connects lazily, so the process runs and reports not ready while the database is down.
     let db = Db::connect_lazy(config.database.url.expose(), config.database.connections)?;
     let access_log = if config.log >= LogLevel::Info { AccessLog::to(std::io::stderr()) } else { AccessLog::off() };
     let link = config.link().map(|link| EdgeLink::new(&link, clock.clone())).transpose()?.map(Arc::new);
@@ -65,7 +65,7 @@ pub(super) async fn serve() -> anyhow::Result<()> {
         tracing::warn!(%error, "could not release the stream leases of this process; they count until they expire");
     }
     if clock.is_movable() {
-        // The next process starts at the real time.
+        // Deletes the stored clock shift, because the next process starts at the real time.
         let _ = tokio::time::timeout(STEP_TIMEOUT, test_clock::note(&db, None)).await;
     }
     if tokio::time::timeout(STEP_TIMEOUT, db.pool.close()).await.is_err() {
@@ -94,7 +94,7 @@ async fn wait_for_current_schema(db: &Db) -> anyhow::Result<()> {
     }
 }
 
-/// Stores the service's clock for operators' commands, and logs an error if the clock went back. Best effort: the database may be away.
+/// Stores the service's clock for operators' commands, and logs an error if the clock went back. Best effort: the database may be down.
 async fn note_the_clock(db: &Db, clock: &Clock) {
     let stored = test_clock::note(db, clock.shift());
     match tokio::time::timeout(STEP_TIMEOUT, stored).await {
@@ -118,8 +118,8 @@ fn warn_of_open_targets(config: &Config) {
 
 /// Resolves when the listeners should stop accepting: `lame_duck` after the first stop signal, or at the second.
 ///
-/// In between this process reports not ready but still serves, so that a load balancer that polls readiness every few seconds never
-/// meets a closed port.
+/// In between this process reports not ready but still serves, so that a load balancer that polls readiness every few seconds stops
+/// sending requests before the port is closed.
 async fn leave(app: Arc<App>, lame_duck: Duration, mut signals: StopSignals) {
     signals.next().await;
     app.begin_leaving();

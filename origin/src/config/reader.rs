@@ -104,7 +104,8 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         self.required("RDS_MASTER_KEY", SIXTY_FOUR_HEX, master_key)
     }
 
-    /// The key itself, or the path of a file with it: mounted secrets stay out of the environment, which other processes may read.
+    /// Reads the key from `RDS_SIGNING_KEY`, or from the file that `RDS_SIGNING_KEY_FILE` names. A file keeps the secret out of the
+    /// environment, which other processes may read.
     pub(super) fn signing_key(&mut self) -> Option<Option<DecisionKey>> {
         let own = self.optional("RDS_SIGNING_KEY", SIXTY_FOUR_HEX, None, |text| signing_key(text).map(Some))?;
         let path = self.optional("RDS_SIGNING_KEY_FILE", SIGNING_KEY_FILE, None, |path| {

@@ -1,4 +1,4 @@
-//! Signs the result of a check. A check has one decision in force, however many processes evaluate it at once.
+//! Signs the result of a check. A check has one decision in force, however many processes evaluate it concurrently.
 
 use rds_shared::graph::decision::{Envelope, Subject};
 use rds_shared::graph::signature::DecisionKey;
@@ -21,8 +21,8 @@ pub enum Unsigned {
 
 /// The organisation's decision on `subject`: the one in force, or a new one that `key` signs at `now`.
 ///
-/// A decision whose signer was retired as of an earlier instant is no longer in force: it stays verifiable
-/// under its id, and the check is decided again. If no decision is in force and none can be signed, the error says why.
+/// A decision is no longer in force once its signer is retired with effect from the decision's creation or earlier: it stays
+/// verifiable under its id, and the check is decided again. If no decision is in force and none can be signed, the error says why.
 pub async fn issue(
     db: &Db,
     key: &DecisionKey,
@@ -54,7 +54,7 @@ pub async fn issue(
                 if table::insert(tx, &signed).await? {
                     return Ok(Ok(ours));
                 }
-                // Another process committed a decision first; return that one.
+                // Another process committed a decision first; the next iteration returns it.
             }
         })
     })

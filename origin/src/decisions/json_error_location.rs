@@ -10,7 +10,7 @@ const DEPTH: usize = 128;
 /// The first value that is not valid JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Misspelt {
-    /// The path of its field.
+    /// The path of the value's field.
     pub(super) field: String,
     /// The fault, as text for the caller.
     pub(super) reason: &'static str,
@@ -25,7 +25,7 @@ enum Open {
 }
 
 impl Misspelt {
-    /// Finds the value. `None` if another syntax error precedes it, or if it is not in a field.
+    /// Finds the first value in `body` that is not valid JSON. `None` if another syntax error precedes it, or if it is not in a field.
     pub(super) fn find(body: &[u8]) -> Option<Self> {
         let mut text = Text(std::str::from_utf8(body).ok()?);
         let mut open = Vec::new();
@@ -39,7 +39,7 @@ impl Misspelt {
                     open.push(Open::Item(0));
                     continue;
                 }
-                // An empty object or array ends at once.
+                // The closing bracket of an empty object or array is already consumed.
                 '{' | '[' if open.len() < DEPTH => {}
                 '{' | '[' => return None,
                 '"' => text.string().map(|_| ())?,
@@ -50,7 +50,7 @@ impl Misspelt {
                     }
                 }
             }
-            // The value has ended, and possibly the objects and arrays that it was the last element of.
+            // A value has ended here. If it was the last element of an object or array, that one ends, too, and so on outwards.
             loop {
                 match open.last_mut()? {
                     Open::Member(name) if text.takes(',') => *name = text.name()?,

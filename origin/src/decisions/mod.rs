@@ -2,8 +2,9 @@
 //!
 //! # Invariants
 //!
-//! - A check of an organisation has one decision in force: the hash of what is decided is unique in the database, with the number of earlier decisions. It
-//!   is decided again only if its signer was retired by then (`tests/it/graph/decisions_retired.rs`).
+//! - An organisation's check has one decision in force: organisation, hash of the subject and number of earlier decisions are unique
+//!   in the database. The check is decided again only if the signer was retired with effect from the decision's creation or earlier
+//!   (`tests/it/graph/decisions_retired.rs`).
 //! - A key signs only while its registry row, locked until the decision is committed, allows it (`tests/it/graph/decisions_signed.rs`).
 
 pub mod issue;

@@ -1,6 +1,6 @@
 //! The registry of signers: from when until when a key may sign.
 //!
-//! The edge learns of a change through its tag, as with facts, before the next request.
+//! A change touches [`Tag::Signers`], so the edge learns of it as it learns of changed facts.
 
 use rds_engine::clock::Clock;
 use rds_shared::graph::evidence::{MAX_SIGNERS, Signer};
@@ -62,7 +62,7 @@ pub async fn activate(db: &Db, key_id: &str, address: &Address, at: Timestamp) -
     .await
 }
 
-/// From when on a retired key may no longer sign.
+/// When a retirement takes effect; from then on, the key may no longer sign.
 #[derive(Debug, Clone)]
 pub enum Retirement {
     /// From this instant on, which may be in the past. Decisions signed since then become void.

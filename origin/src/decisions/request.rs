@@ -44,7 +44,7 @@ impl CheckRequest {
         members.remove("loss");
         members.rest().for_each(|(name, _)| faults.add(name, "is not a field of this body"));
         let portfolio = match Portfolio::new(positions) {
-            // If the positions are invalid, the remaining checks are skipped.
+            // Reported only if there is no other fault: invalid positions are left out, so the portfolio may be empty because of them.
             Err(error) if faults.is_empty() => {
                 faults.add("positions", error.to_string());
                 None
@@ -60,7 +60,7 @@ impl CheckRequest {
     }
 }
 
-/// The faults of a body, in the order of its members.
+/// The faults of a body, in the order in which its members are checked; at most [`MAX_FAULTS`].
 #[derive(Default)]
 struct Faults(Vec<Detail>);
 
@@ -69,7 +69,7 @@ impl Faults {
         self.push(Detail::new(In::Body, name.into(), reason));
     }
 
-    /// Reports members of `within` that occur more than once, because it is ambiguous which one is meant.
+    /// Reports members that occur more than once, because their meaning is ambiguous. `within` is the path of their object.
     fn add_repeated(&mut self, members: &Members<'_>, within: &str) {
         members.repeated.iter().for_each(|name| self.add(format!("{within}{name}"), "is given more than once"));
     }
@@ -106,7 +106,7 @@ fn given(value: Option<&RawValue>) -> Option<&RawValue> {
     value.filter(|value| value.get() != "null")
 }
 
-/// The number exactly as written.
+/// The text of a JSON number, exactly as written; `None` for another JSON type.
 fn number(value: &RawValue) -> Option<&str> {
     Some(value.get()).filter(|text| text.starts_with(|first: char| first == '-' || first.is_ascii_digit()))
 }
@@ -135,7 +135,7 @@ fn reference(value: Option<&RawValue>, faults: &mut Faults) -> Option<String> {
     Some(text)
 }
 
-/// The valid positions. More than the maximum number is a separate error.
+/// The valid positions. Fails if there are more than [`MAX_POSITIONS`], which has an error code of its own.
 fn positions(
     value: Option<&RawValue>,
     namespace: &impl Fn(ChainId) -> Option<Namespace>,

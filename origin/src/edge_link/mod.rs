@@ -30,7 +30,7 @@ use serde::Serialize;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Time limit for an acknowledgement. The edge first waits one second, for which its isolates may still use older records.
+/// Time limit for an acknowledgement. The edge delays it by one second, because its isolates may use older records for that long.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a change was not acknowledged. Its text is for operators.
@@ -42,7 +42,7 @@ pub enum LinkError {
     /// The edge does not accept our signature: it has none of our keys.
     #[error("the edge does not know the signature (404): its ASSERTION_KEY and RDS_EDGE_ASSERTION_KEYS share no key")]
     NotBelieved,
-    /// It answered with an error.
+    /// The edge answered with an unexpected status.
     #[error("the edge answered {0}")]
     Answered(StatusCode),
     /// The message could not be encoded.
@@ -80,7 +80,7 @@ impl EdgeLink {
         })
     }
 
-    /// The same with another time limit.
+    /// The same client with another time limit for an acknowledgement.
     pub fn within(self, within: Duration) -> Self {
         EdgeLink { within, ..self }
     }
@@ -105,8 +105,8 @@ impl EdgeLink {
         self.post(&self.key_update_url, update).await.map(drop)
     }
 
-    /// Sends changed tag versions. Returns, once no isolate of the edge serves an older cached response as current, every version that the
-    /// edge knows; an edge of an earlier release returns none.
+    /// Sends changed tag versions, and waits until no isolate of the edge serves an older cached response as current. Returns all tag
+    /// versions that the edge knows; an edge of an earlier release returns none.
     pub async fn send_tags(&self, update: &TagInvalidation) -> Result<TagVersions, LinkError> {
         let response = self.post(&self.tag_update_url, update).await?;
         let known = response.get(headers::TAGS).and_then(|value| value.to_str().ok());

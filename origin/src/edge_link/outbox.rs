@@ -16,11 +16,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Maximum changes sent at once.
+/// Maximum number of changes that are claimed and sent concurrently.
 const BATCH_SIZE: u32 = 16;
 /// How often the outbox is polled.
 pub(super) const POLL: Duration = Duration::from_secs(1);
-/// How often a waiting command checks.
+/// Interval at which a waiting command checks whether its change was acknowledged.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Minimum and maximum pause after a failure.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
@@ -44,11 +44,11 @@ pub(super) const EDGE_SEEN_SECONDS: u32 = 45;
 pub struct Round {
     /// Changes that were acknowledged.
     pub acknowledged: usize,
-    /// Why another change was not acknowledged; one of the reasons.
+    /// Why a change was not acknowledged; the last reason if several were not.
     pub failed: Option<String>,
 }
 
-/// Sends the changes that are due, of the keys `only` if given.
+/// Sends the queued changes whose next attempt is due; only those of the keys `only` if given.
 pub async fn send_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Result<Round, StoreError> {
     let longest = link.longest() + POLL;
     let mut sending = JoinSet::new();
@@ -130,14 +130,15 @@ pub enum Settled {
     Acknowledged,
     /// No edge is configured here, no service has recorded that it sends to one, and no edge has looked up a key lately.
     NoEdge,
-    /// No service has sent changes to the edge lately, so the edge knew a key only by a lease, and that has expired.
+    /// No service has sent changes to the edge lately, so the edge uses a key's record only during its key lease, which has expired.
     LeaseOver,
 }
 
 /// Waits until no isolate of the edge can use older records of `keys`.
 ///
-/// With a `link` it sends the changes itself until they are acknowledged. Without one it waits for a service that has one; if none was
-/// at work lately, for `lease`, usually [`LEASE`]. `say` is called with the reason for waiting whenever that changes.
+/// With a `link`, this function sends the changes itself until they are acknowledged. Without one it waits until a service with a link
+/// has sent them, or until `lease` (usually [`LEASE`]) has passed if no such service was alive lately. `say` is called with the reason
+/// for waiting whenever the reason changes.
 pub async fn settle(
     db: &Db,
     link: Option<&Arc<EdgeLink>>,
@@ -171,7 +172,7 @@ pub async fn settle(
     }
 }
 
-/// Records in the database that an edge looks up keys, every few seconds while it does.
+/// Records in the database that an edge looks up keys, at most once per `RECORD_INTERVAL`.
 #[derive(Debug, Default)]
 pub struct EdgeSeen(Mutex<Option<Stopwatch>>);
 

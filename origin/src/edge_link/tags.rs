@@ -1,7 +1,7 @@
 //! Changed facts, sent to the edge as tag versions by whichever process claims them first, one message at a time.
 //!
 //! A message carries the newest version of every tag that the edge has not acknowledged. Changes during a message only raise versions,
-//! and one more message carries them all, so a storm of batches costs the edge about one message a second. Repeated or reordered
+//! and one more message carries them all, so frequent batches cost the edge about one message a second. Repeated or reordered
 //! messages are harmless.
 
 use super::EdgeLink;
@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 /// How long a command waits for the edge before it reports that cached responses may be old.
 pub const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Failures in a row before a warning is logged: an edge that is just being started needs none.
+/// Number of consecutive failures before a warning is logged, so that an edge that is just starting causes none.
 const WARN_AFTER: u32 = 4;
 
 /// The result of one round.
@@ -59,13 +59,13 @@ pub async fn send_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
 /// Sends changes until the process ends. Logs once when the edge stops acknowledging, and once when it acknowledges again.
 pub async fn keep_sending(app: &App, link: &EdgeLink) {
     let mut failures: u32 = 0;
-    // Which changes the edge already knows is not known yet, so its lag is counted from now.
+    // At first this process does not know which changes the edge has, so the edge's lag is counted from now.
     app.metrics.edge_tags_known_to.store(link.clock.wall().as_seconds(), Relaxed);
     loop {
         let round = send_due(&app.db, link).await;
         match &round {
             Ok(Round::Acknowledged(known)) => {
-                // Only this notices a database whose disk was restored while no process was connected to it.
+                // The edge's versions reveal a database whose disk was set back while no process was connected to it.
                 if let Err(error) = step_behind(app, *known).await {
                     tracing::warn!(%error, "could not check whether the edge knows facts that this database has lost");
                 }
@@ -94,7 +94,7 @@ pub async fn keep_sending(app: &App, link: &EdgeLink) {
             if let Some(at) = if waiting.is_empty() { Some(link.clock.wall()) } else { told_at } {
                 app.metrics.edge_tags_known_to.store(at.as_seconds(), Relaxed);
             }
-            // More may have changed during the message, and the signal for that has been consumed.
+            // Facts may have changed while the message was sent, and the signal for that change may be consumed already.
             if matches!(round, Ok(Round::Acknowledged(_))) && !waiting.is_empty() {
                 continue;
             }
@@ -104,7 +104,7 @@ pub async fn keep_sending(app: &App, link: &EdgeLink) {
     }
 }
 
-/// Makes a step of the journal if the edge knows data versions that this database has yet to issue: operations may have been lost.
+/// Makes a step of the journal if the edge knows tag versions that this database has yet to issue: operations may have been lost.
 async fn step_behind(app: &App, known: TagVersions) -> Result<(), StoreError> {
     let mut connection = app.db.pool.acquire().await?;
     sequence::step_over(&app.db, &app.clock, &app.journal, &mut connection, Cause::EdgeAhead(known)).await
@@ -113,11 +113,11 @@ async fn step_behind(app: &App, known: TagVersions) -> Result<(), StoreError> {
 /// How far a change of facts has become visible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Visibility {
-    /// Every request from now on sees it.
+    /// Every response from now on includes the change.
     Everywhere,
     /// No edge is configured here, and no service has recorded that it sends to one.
     NoEdge,
-    /// The edge has not acknowledged it in time. It is sent again; until then cached responses of up to this age are served.
+    /// The edge has not acknowledged the change in time. It is sent again; until then cached responses of up to this age are served.
     CachedFor {
         /// In seconds.
         seconds: u32,
@@ -128,7 +128,7 @@ pub enum Visibility {
 
 /// Waits until the edge serves no cached response that is older than the committed state of `tags`, but no longer than `patience`.
 ///
-/// With a `link` it notifies the edge itself. Without one it waits for a service that has one.
+/// With a `link`, this function notifies the edge itself. Without one it waits until a service with a link has done so.
 pub async fn until_visible(
     db: &Db,
     link: Option<&EdgeLink>,

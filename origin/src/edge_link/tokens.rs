@@ -12,8 +12,8 @@ use rds_store::{Db, StoreError};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Waits until no isolate of the edge can use an older record of a token. `say` is called with the reason for waiting whenever that
-/// changes.
+/// Waits until no isolate of the edge can use an older record of a token. `say` is called with the reason for waiting whenever the
+/// reason changes.
 pub async fn settle(
     db: &Db,
     link: Option<&EdgeLink>,

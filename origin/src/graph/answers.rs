@@ -13,7 +13,7 @@ pub fn breach(markets: &[LendingMarket], ids: &MarketIds) -> serde_json::Result<
     serde_json::to_vec(&Data { data: &breach::preview(markets, ids) })
 }
 
-/// The incident summary over all vaults, by issuer of what was affected, as JSON. `facts` are those that the incidents were mapped to.
+/// The incident summary over all vaults, as JSON. `facts` must be those that the incident map was built from.
 pub fn incident_summary(manifest: &Manifest, incidents: &IncidentMap, facts: &Facts) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Data { data: &Incidents::of(manifest, incidents.summary(facts)) })
 }

@@ -1,14 +1,14 @@
-//! Converts rows to facts: what each vault holds, through which contracts, and which issuers and signers stand behind it.
+//! Converts rows to facts: what each vault holds, through which contracts, and which operator clusters and signer sets it depends on.
 //!
 //! Only recorded relations are used. A feed prices a holding if the exposure names the feed, or if a market of the vault uses it for that
 //! token. A holding has a wrapper if the exposure names one, or if the market's hub has one for the asset. Mappings apply by subject:
 //!
-//! | subject | cluster or set of signers | bridge |
+//! | subject | operator cluster or signer set applies to | bridge applies to |
 //! |---|---|---|
-//! | the vault, its protocol, a market of its own | behind the whole vault | of everything the vault itself holds |
-//! | the deposit asset | behind the whole vault, because every deposit and withdrawal uses it | of holdings in it |
-//! | another asset | behind holdings in it | of holdings in it |
-//! | a feed | behind what the feed prices | – |
+//! | the vault, its protocol, a market of its own | the whole vault | everything the vault itself holds |
+//! | the deposit asset | the whole vault, because every deposit and withdrawal uses the asset | holdings in the asset |
+//! | another asset | holdings in the asset | holdings in the asset |
+//! | a feed | holdings that the feed prices | – |
 
 use super::feeds::Feeds;
 use super::mappings::{Mappings, Subject};
@@ -117,7 +117,7 @@ impl<'a> Registry<'a> {
         Ok(registry)
     }
 
-    /// Whether a market is known to use a feed for one of its tokens.
+    /// Whether a feed is known by which the reserve's market prices the reserve's asset.
     pub(super) fn is_priced(&self, reserve: &ReserveRow) -> bool {
         self.feeds.of_token(reserve, &reserve.asset_address).is_some_and(|feeds| !feeds.is_empty())
     }
@@ -152,7 +152,7 @@ impl<'a> Registry<'a> {
         Some(known.unwrap_or(Held { id: None, chain_id: row.chain_id, address: Some(contract), symbol }))
     }
 
-    /// What the vault holds; `None` if that is unknown or adds up to more than the vault.
+    /// What the vault holds; `None` if that is unknown or the shares add up to more than 100 %.
     fn parts(&self, whole: &Whole<'_>) -> Result<Option<Vec<Part>>, StoreError> {
         let status: Option<ExposuresStatus> = decode_optional_enum("exposure.status", whole.row.status.as_deref())?;
         let (Some(ExposuresStatus::Observed), Some(parts)) = (status, &whole.row.parts) else { return Ok(None) };
@@ -173,7 +173,8 @@ impl<'a> Registry<'a> {
         Ok(Some(parts.iter().map(part).collect()))
     }
 
-    /// A holding with everything between it and the vault. `named` is the exposure that describes it.
+    /// A holding with its feeds, wrappers, bridges, operator clusters and signer sets. `named` is the exposure part that describes the
+    /// holding; `None` for the deposit asset.
     fn route(&self, whole: &Whole<'_>, held: Held<'_>, named: Option<&ExposurePart>) -> AssetRoute {
         let contract = || format!("{}:{}", held.chain_id, held.address.unwrap_or_default());
         let mut route = AssetRoute::plain(&held.id.map_or_else(contract, str::to_owned), held.symbol);
@@ -191,7 +192,7 @@ impl<'a> Registry<'a> {
             }
         }
         if is_ambiguous {
-            // An incomplete list of feeds would look complete.
+            // Readers would take an incomplete list of feeds for a complete one.
             route.oracles.clear();
         }
         if let Some(part) = named {

@@ -58,7 +58,7 @@ impl<'a> Feeds<'a> {
         self.known.get(contract).into_iter().flatten().cloned()
     }
 
-    /// The feeds by which a reserve's market prices a token. `None` if names do not identify them.
+    /// The feeds by which a reserve's market prices a token; `None` if the market's name or the token's symbol is ambiguous.
     pub(super) fn of_token(&self, reserve: &ReserveRow, token: &str) -> Option<Vec<OracleFeed>> {
         let (chain_id, market, name) = (reserve.chain_id, reserve.contract.as_str(), one_name(&reserve.market_name));
         let is_one = |found: Option<&BTreeSet<&str>>| found.is_some_and(|found| found.len() == 1);
@@ -75,7 +75,7 @@ impl<'a> Feeds<'a> {
     }
 }
 
-/// A feed once for each vendor: the vendors in certain mappings, or else the vendor that its source names.
+/// A feed, once per vendor. The vendors are those of certain mappings (`Trust::is_certain`), or else the one that the feed's source names.
 fn by_vendor(feed: &FeedRow, mappings: &Mappings<'_>) -> Vec<OracleFeed> {
     let mut vendors: Vec<Option<String>> =
         mappings.facts(MappingType::OracleVendor, [(SubjectType::Feed, feed.contract.as_str())]).map(Some).collect();

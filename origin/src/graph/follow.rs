@@ -44,7 +44,7 @@ pub async fn follow(app: &App, current: Option<String>) -> anyhow::Result<bool> 
     })
 }
 
-/// Loads this snapshot into memory. Returns whether another one was there.
+/// Loads the snapshot `id` into memory, or drops the one in memory if `id` is `None`. Returns whether the snapshot in memory changed.
 async fn hold(app: &App, id: Option<&str>) -> anyhow::Result<bool> {
     let held = app.graph.current();
     let Some(id) = id else {
@@ -74,7 +74,7 @@ pub async fn load(db: &Db, id: &str) -> anyhow::Result<Snapshot> {
     tokio::task::spawn_blocking(move || open(manifest, &bodies, &ids)).await?
 }
 
-/// Builds the responses from bodies. A publication that the manifest does not list is empty.
+/// Builds the snapshot in memory, with its encoded responses, from bodies. A publication that the manifest does not list is empty.
 fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>, ids: &MarketIds) -> anyhow::Result<Snapshot> {
     let body = |name: &str| bodies.get(name).map_or("[]", String::as_str);
     let graph = ExposureGraph::build(frozen::facts(body(frozen::VAULTS))?);
@@ -85,7 +85,7 @@ fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>, ids: &MarketIds) ->
     Ok(Snapshot { manifest, graph, incidents, breach: breach.into(), incident_summary: incident_summary.into() })
 }
 
-/// Builds a snapshot if this process gets the turn, by the service's clock. Returns whether it did.
+/// Builds a snapshot if a build is due by the service's clock and this process claims it. Returns whether a snapshot was built.
 pub async fn build_due(app: &App) -> anyhow::Result<bool> {
     let every = i64::from(app.graph.every_seconds);
     let now = app.clock.now();

@@ -122,7 +122,7 @@ struct StoredRoute {
     wrappers: Vec<String>,
     oracles: Vec<StoredFeed>,
     bridges: Vec<StoredReference>,
-    // Older bodies have no clusters.
+    // Older bodies have no clusters and no signer sets.
     #[serde(default)]
     clusters: Vec<String>,
     #[serde(default)]

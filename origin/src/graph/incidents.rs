@@ -8,7 +8,8 @@ use rds_store::graph::facts::{GraphRows, IncidentRow};
 
 /// Unresolved incidents of the last year, by id, and the latest observation time among them.
 ///
-/// The year ends with the newest fact (`known_to` for the other facts) instead of the clock, so equal facts give equal incidents.
+/// The year ends at the newest observation of all facts instead of the present time, so equal facts give equal incidents. `known_to` is
+/// the newest observation of the facts other than incidents.
 pub fn of(rows: &GraphRows, known_to: Option<Timestamp>) -> (Vec<Incident>, Option<Timestamp>) {
     let seen = rows.incidents.iter().map(|row| row.seen_at.0);
     let Some(end) = seen.chain(known_to).max() else { return (Vec::new(), None) };

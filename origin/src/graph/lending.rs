@@ -1,10 +1,11 @@
 //! Converts markets, their reserves, modes and feeds to the input of the breach preview.
 //!
-//! Everything supplied to a market, also to a closed reserve, may be collateral, so the supply bounds the collateral from above. It
-//! counts as valued only if every reserve with a supply has an observation and a feed, and every asset that a mode accepts is a
-//! reserve, because a partial valuation could overstate or understate a loss. Thresholds and bonuses are those of modes, which only relax
-//! the values outside of modes: they are known if a mode accepts each reserve with a supply. The protocol of a pair reports supplies and
-//! borrows but never the collateral, so the pair's debt stays unpriced.
+//! Everything supplied to a market, also to a closed reserve, may be collateral, so the supply is an upper bound of the collateral. The
+//! collateral is valued only if every reserve has an observation, every reserve with a supply has a feed, and every asset that an
+//! efficiency mode accepts is a reserve, because a partial valuation could overstate or understate a loss. Liquidation thresholds and
+//! bonuses are those of the modes, which only relax the values that apply outside of modes; they are known if, for each reserve with a
+//! supply, a mode accepts the asset. The protocol of a pair reports supplies and borrows but never the collateral, so a pair's collateral
+//! is unknown.
 
 use super::facts::Registry;
 use rds_shared::graph::lending::{Collateral, LendingMarket, LendingVault};
@@ -101,7 +102,7 @@ fn vault(reserve: &ReserveRow) -> Result<Option<LendingVault>, StoreError> {
     }))
 }
 
-/// The amount borrowed from a reserve in whole cents: supply times utilization. `None` if these are unknown;
+/// The amount borrowed from a reserve in whole cents: supply times utilization. `None` if one of the two is unknown;
 /// 0 if the supply is 0, whatever the utilization.
 fn borrowed(reserve: &ReserveRow) -> Option<i64> {
     let supplied = cents(reserve.tvl_usd?)?;

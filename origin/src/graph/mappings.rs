@@ -40,7 +40,7 @@ impl<'a> Mappings<'a> {
         mapped.filter(move |(mapping_type, _)| *mapping_type == wanted).map(|(_, reference)| reference)
     }
 
-    /// The same, limited to mappings certain enough to reject a portfolio by themselves.
+    /// The ids of [`Self::references`], limited to mappings that are certain enough to reject a portfolio by themselves.
     pub(super) fn facts<'s>(
         &'s self,
         wanted: MappingType,

@@ -15,8 +15,8 @@
 //!
 //! - A snapshot is named by the hash of its content and made of facts alone: never of the clock, its builder, or ids that depend on arrival order. A body
 //!   that does not hash to its name is not used (`tests/it/graph/snapshots.rs`).
-//! - Every process answers from the snapshot that the database calls current. None made from older facts replaces it, and none with a chain that is
-//!   withheld now is used.
+//! - Every process answers from the snapshot that the database calls current. A snapshot of older facts never replaces it, and a snapshot
+//!   with a withheld chain is not used.
 
 pub mod answers;
 pub mod build;
@@ -70,7 +70,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Without a snapshot; [`follow`] loads one.
+    /// A graph without a snapshot; [`follow`] loads one.
     pub fn new(is_enabled: bool, every_seconds: u32) -> Self {
         Graph { is_enabled, every_seconds, current: ArcSwapOption::empty(), changed: Notify::new() }
     }
@@ -96,7 +96,7 @@ impl Graph {
         self.changed.notify_one();
     }
 
-    /// Waits for a signal since the last call.
+    /// Waits for a signal; returns at once if one was given since the last call.
     pub async fn signalled(&self) {
         self.changed.notified().await;
     }

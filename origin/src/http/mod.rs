@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`listeners`] | the three sockets; what each verifies and limits before a route is reached |
 //! | [`transport`] | HTTP/1.1 connections, their time limits, and the limits on connections and bytes |
-//! | [`exchange`] | the steps of every request, what a handler is given, and the response made of its answer |
+//! | [`exchange`] | the steps of every request, the input of a handler, and the conversion of its answer into a response |
 //! | all others | handlers, in folders with the names of `store`: [`vaults`], [`registry`], [`markets`], [`assets`], [`events`], [`security`], [`scoring`], [`baskets`], [`graph`], [`push`], [`service`] |
 //!
 //! # Invariants
@@ -14,8 +14,8 @@
 //!   (`tests/it/http/replays.rs`).
 //! - Connections and bytes of unauthenticated peers have limits of their own on every listener. Such peers displace only each other, never a proved
 //!   connection (`tests/it/http/crowds.rs`).
-//! - A response that is served again within a second comes from the same catalog, question and content class. Access, required tag versions and fail-safe
-//!   mode are checked again for every caller (`tests/it/http/response_cache.rs`).
+//! - A response is reused, for at most a second, only for the same catalog, path, query and content class. Access, required tag
+//!   versions and the fail-safe mode are checked again for every caller (`tests/it/http/response_cache.rs`).
 //! - Access follows from the route table alone; `e2e/authorisation/rule.mjs` states the same rule independently, and every route is called by every kind of
 //!   caller on every listener.
 

@@ -1,4 +1,4 @@
-//! The state of the listeners: the service, and what only requests need.
+//! The state of the listeners: the service, and the parts that only requests use.
 
 use crate::app::App;
 use crate::config::Config;

@@ -16,7 +16,7 @@ pub struct JournalMeters {
     pub current_at: AtomicI64,
     /// The last sequence number that this process has read.
     pub tail: AtomicU64,
-    /// The head at the latest read.
+    /// The last assigned number, as of the latest read.
     pub head: AtomicU64,
     /// Duration of the latest read of new operations, in microseconds.
     pub read_micros: AtomicU64,
@@ -31,8 +31,8 @@ pub struct JournalMeters {
 }
 
 impl JournalMeters {
-    /// Appends the metrics as Prometheus text. `since` returns the seconds since a second of the wall clock, or since the start of the process
-    /// for 0. `ring` is the number of frames in the ring and their size in bytes.
+    /// Appends the metrics as Prometheus text. `since` converts a wall-clock time in seconds to its age in seconds; for 0 it
+    /// returns the age of the process. `ring` is the number of operations in the ring and the size of their frames in bytes.
     pub fn render(&self, out: &mut String, since: impl Fn(i64) -> i64, ring: (usize, usize)) {
         for (name, help, value) in [
             ("rds_journal_numbered_total", "Operations numbered by this process.", &self.numbered),

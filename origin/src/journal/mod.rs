@@ -2,13 +2,13 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | [`sequence`] | assigns numbers to operations; every process tries, a row lock lets one at a time |
+//! | [`sequence`] | assigns numbers to operations; every process tries, and a row lock admits one at a time |
 //! | [`tail`] | reads new operations in this process, encodes each once, and appends it to the ring |
 //! | [`ring`] | the newest frames, shared by every stream |
 //! | [`retention`] | creates partitions ahead and drops expired ones |
 //!
 //! Producers append to `push_operation` in their own transactions and do nothing else. The notification about changed facts wakes the
-//! sequencer ([`Journal::committed`]); it is an optimisation only.
+//! sequencer ([`Journal::committed`]) early; without a notification, the sequencer finds the operations when it polls.
 //!
 //! # Invariants
 //!
@@ -108,8 +108,9 @@ pub fn successor(jumps: &[Jump], last: u64) -> u64 {
     last.get().saturating_add(1)
 }
 
-/// Opens a connection for the journal only, so that an exhausted pool or a slow reader cannot delay it. `statement` is the statement timeout.
-/// The server ends an idle transaction, or the session of an unreachable client, after two seconds, which releases its locks.
+/// Opens a connection for the journal only, so that an exhausted pool or a slow reader cannot delay the journal. `statement` is the
+/// statement timeout. The server ends an idle transaction, or the session of an unreachable client, after two seconds, which releases
+/// its locks.
 ///
 /// Sequential scans are off: queries find few rows among many by index, but the statistics of a new partition suggest a scan.
 pub async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConnection, StoreError> {

@@ -1,4 +1,4 @@
-//! Maintains the journal's partitions: creates them some hours ahead and drops them once they have left the window.
+//! Maintains the journal's partitions: creates them some hours ahead and drops them once they have left the retention window.
 
 use super::{connect, in_time};
 use crate::journal::Journal;
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// How often the hour is checked; a moved clock takes effect this soon.
+/// How often to check whether a new hour has begun; every second, so that a moved test clock takes effect.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Number of checks after which partitions that could not be dropped are tried again.
 const RETRY_POLLS: u32 = 30;

@@ -18,7 +18,7 @@ pub struct Slot {
     pub seq: u64,
     /// The frame; `None` if streams do not get the operation.
     pub frame: Option<Bytes>,
-    /// The vaults it concerns.
+    /// The vaults that the operation concerns.
     pub vaults: Box<[String]>,
 }
 

@@ -1,7 +1,7 @@
 //! The sequencer: assigns sequence numbers to operations, in whichever process gets the lock.
 //!
-//! A tick is one short transaction on a dedicated connection. A process that freezes while it has the lock loses it by the server's timeouts.
-//! If a tick exceeds its time limit, for example after a long outage, the limit is doubled until a tick succeeds.
+//! A tick is one short transaction on a dedicated connection. The server's timeouts release the lock of a process that freezes. If a
+//! tick exceeds its time limit, for example after a long outage, the limit is doubled until a tick succeeds.
 
 use super::{connect, in_time};
 use crate::edge_link::EdgeLink;
@@ -22,7 +22,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(5);
 const IDLE_PAUSE: Duration = Duration::from_millis(50);
 /// Time limit of a tick, and its maximum after doubling.
 const TICK_LIMITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-/// Timeout of a step. It reads all retained operations, and nothing can be numbered before it.
+/// Timeout of a step, which reads all retained operations. Numbering waits until the step has ended.
 const STEP_TIMEOUT: Duration = Duration::from_secs(3_600);
 /// How long a new connection waits for the edge to report its tag versions.
 const EDGE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -77,7 +77,8 @@ async fn number(
     }
 }
 
-/// Runs a tick if there is something to number; returns the number of operations numbered. Returns 1 if another process has the lock.
+/// Runs a tick if there is something to number; returns the number of operations numbered. Returns 1 if another process has the lock, so
+/// that the next tick follows soon.
 async fn tick(
     clock: &Clock,
     journal: &Journal,
@@ -97,8 +98,8 @@ async fn tick(
     }
 }
 
-/// Makes a step if the numbering may not continue. A restore or a change of primary always breaks the connection, so each new connection
-/// is checked before anything is numbered on it.
+/// Makes a step if the numbering must not continue after the stored head. A restore or a change of primary always breaks the connection,
+/// so each new connection is checked before anything is numbered on it.
 async fn check_past(
     db: &Db,
     clock: &Clock,
@@ -110,7 +111,7 @@ async fn check_past(
     for cause in [Cause::Moved, Cause::Behind(seen)] {
         step_over(db, clock, journal, connection, cause).await?;
     }
-    // An edge that does not answer now reports its versions with its next acknowledgement.
+    // If the edge does not answer in time, its next acknowledgement reports its versions.
     if let Some(link) = link
         && let Some(known) = link.known_tags(EDGE_TIMEOUT).await
     {

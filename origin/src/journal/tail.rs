@@ -1,7 +1,7 @@
 //! The tailer: one reader per process, which reads new operations, encodes each once and appends it to the ring.
 //!
-//! A notification only shortens the wait; polling finds every operation. Where the numbering has a gap, the ring is restarted and each stream
-//! determines its own continuation: after a recorded jump, or, with an error in the log, where none is recorded.
+//! A notification only shortens the wait; polling finds every operation. Where the numbering has a gap, the ring is restarted and each
+//! stream determines its own continuation. A gap without a recorded jump is logged as an error.
 
 use super::ring::Slot;
 use super::{connect, in_time, successor};
@@ -55,7 +55,7 @@ enum Never {}
 type Withheld = Vec<i64>;
 
 /// Follows the journal on one connection. `withheld` are the chains that were withheld at the latest check on any connection; the ring
-/// contains nothing of them. `None` before the ring was started.
+/// contains no operations of these chains. `None` before the ring was started.
 async fn follow(
     db: &Db,
     clock: &Clock,
@@ -109,8 +109,8 @@ async fn read_on(clock: &Clock, journal: &Journal, connection: &mut PgConnection
     let (head, tail) = (table::head(&mut *connection).await?, journal.ring.tail());
     journal.meters.head.store(head, Relaxed);
     if head < tail {
-        // The database is an older copy and no step was made yet. The sequencer makes it, because this process has seen a higher number. The
-        // frames in the ring may be of lost operations.
+        // The database is an older copy and no step was made yet. The sequencer will make the step, because this process has seen a higher
+        // number. The ring may contain frames of lost operations.
         if journal.ring.size().0 > 0 {
             journal.restart_after(tail);
         }
@@ -142,11 +142,11 @@ async fn read_on(clock: &Clock, journal: &Journal, connection: &mut PgConnection
     Ok(more)
 }
 
-/// Restarts the ring after numbers that do not follow `tail` or each other.
+/// Restarts the ring at the last gap in the numbers after `tail`, so that reading continues after the gap.
 fn pass_over(journal: &Journal, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry]) {
     let before = std::iter::once(tail).chain(entries.iter().map(|entry| entry.seq));
     let behind = entries.iter().zip(before).filter(|(entry, before)| entry.seq != before.saturating_add(1)).last();
-    // Without entries there is nothing in between; the next operation gets a number above the head.
+    // Without entries, no operation has a number between the tail and the head; the next operation gets a number above the head.
     let place = behind.map_or(head, |(entry, _)| entry.seq.saturating_sub(1));
     let is_recorded = match entries {
         [] => successor(jumps, tail) == head.saturating_add(1),
@@ -169,7 +169,7 @@ pub fn is_dense(jumps: &[Jump], last: u64, entries: &[Entry]) -> bool {
     })
 }
 
-/// An entry in the form of the ring.
+/// Converts a journal entry into a slot of the ring.
 pub fn slot(entry: Entry) -> Slot {
     let Entry { seq, told, .. } = entry;
     match told {

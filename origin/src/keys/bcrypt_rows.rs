@@ -13,9 +13,9 @@ use tokio::sync::Semaphore;
 const MAX_RUNNING: usize = 2;
 /// Maximum verifications running or waiting; further ones are refused.
 const MAX_PENDING: usize = 16;
-/// Maximum rows with the same first characters; among a hundred thousand old keys, about two share them.
+/// Maximum rows that are tried for one text. Among a hundred thousand older keys, about two have the same first characters.
 pub const MAX_CANDIDATES: u32 = 32;
-/// Maximum bcrypt cost that is computed: it takes some seconds, and each step doubles the time.
+/// Maximum bcrypt cost that is computed. This cost takes some seconds; each increment doubles the time.
 const MAX_COST: u32 = 14;
 
 /// Too many verifications are waiting already.
@@ -44,7 +44,7 @@ impl Default for LegacyKeyVerifier {
 
 impl LegacyKeyVerifier {
     /// Starts a verification. The future returns the id of the candidate whose hash matches `text`; candidates are ids and bcrypt hashes.
-    /// The place among the waiting ones is taken at once.
+    /// The call itself takes a place among the pending verifications, before the future is polled.
     pub fn begin(
         &self,
         text: &str,
@@ -55,7 +55,7 @@ impl LegacyKeyVerifier {
         let (running, text) = (self.running.clone(), text.to_owned());
         Ok(async move {
             let running = running.acquire_owned().await.map_err(|_| Busy)?;
-            // The task owns the permits: a caller that gives up frees no place while the processor is still at work.
+            // The blocking task owns the permits, so they are not freed while a verification runs whose caller has given up.
             let proof = tokio::task::spawn_blocking(move || {
                 let _permits = (waiting, running);
                 candidates.into_iter().find(|(id, hash)| is_match(*id, hash, &text)).map(|(id, _)| id)

@@ -6,7 +6,7 @@
 //! | [`bcrypt_rows`] | verification of older keys, of which only a bcrypt hash is stored |
 //! | [`usage`] | usage counted by the edge, applied once |
 //!
-//! Every change of a key queues it for the edge in the same transaction.
+//! Every change of a key queues the key for the edge in the same transaction.
 //!
 //! # Invariants
 //!
@@ -58,7 +58,7 @@ fn fresh(kind: Kind) -> (String, String, KeyDigest) {
     (text, shown, digest)
 }
 
-/// Mints an API key; the organisation is created with its first.
+/// Mints an API key. The first key of an organisation also creates the organisation.
 pub async fn mint(db: &Db, clock: &Clock, request: &CreateKey) -> Result<Minted, StoreError> {
     let (key, shown, digest) = fresh(Kind::ApiKey);
     let now = clock.now();
@@ -80,7 +80,7 @@ pub async fn revoke(db: &Db, clock: &Clock, id: i64) -> Result<Revocation, Store
     let now = clock.now();
     db.run_tx("revoke_key", |tx| {
         Box::pin(async move {
-            // Everything that depends on the key ends in the same transaction.
+            // The key's webhook subscriptions are disabled in the same transaction.
             let hit = table::revoke(tx, id, now).await?;
             if hit {
                 subscriptions::key_revoked(tx, id, now).await?;

@@ -29,7 +29,7 @@ pub struct LastDbStats {
     answered_micros: AtomicU64,
 }
 
-/// Queries until the process ends.
+/// Queries the database at intervals until the process ends.
 pub async fn keep_reading(db: &Db, metrics: &Metrics) {
     loop {
         read_once(db, metrics).await;
@@ -37,7 +37,7 @@ pub async fn keep_reading(db: &Db, metrics: &Metrics) {
     }
 }
 
-/// Queries once.
+/// Queries the database once and keeps the figures.
 pub async fn read_once(db: &Db, metrics: &Metrics) {
     let (known, watch) = (&metrics.database, Stopwatch::start());
     match timeout(QUERY_TIMEOUT, table::read(db)).await {

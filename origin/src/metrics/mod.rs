@@ -87,20 +87,20 @@ pub struct Metrics {
     pub edge_tags_acknowledged: AtomicU64,
     /// Messages of changed facts that the edge did not acknowledge.
     pub edge_tags_failed: AtomicU64,
-    /// Until when the edge is known to know every change of facts, in seconds of the wall clock; at first the start of sending. 0 without
-    /// an edge.
+    /// Latest time at which the edge is known to have had every change of facts, in seconds of the wall clock; initially the start of
+    /// sending. 0 without an edge.
     pub edge_tags_known_to: AtomicI64,
     /// Access-log lines dropped because the log output was too slow.
     pub log_lines_dropped: AtomicU64,
     pub webhooks: Counters,
 }
 
-/// Values that other parts hold and the scrape reads.
+/// Values that other parts of the service hold; they are read at each scrape.
 #[derive(Debug, Clone, Copy)]
 pub struct Gauges {
-    /// The catalog's version; 0 before the first.
+    /// The data version of the catalog; 0 before the first catalog.
     pub catalog_version: i64,
-    /// Active vaults in it.
+    /// Active vaults in the catalog.
     pub catalog_rows: usize,
     /// Seconds since the catalog was last found current, or since the process began.
     pub catalog_age_seconds: i64,

@@ -7,7 +7,7 @@ use rds_shared::route::{ROUTES, RouteId};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Statuses with a cell of their own; all others are counted in the last one.
+/// Statuses with a cell of their own; all others are counted in the last cell.
 const STATUSES: [u16; 18] = [200, 204, 304, 400, 401, 403, 404, 405, 409, 410, 413, 414, 415, 429, 500, 503, 504, 0];
 
 /// Upper bounds of the latency histogram, in microseconds.
@@ -109,7 +109,7 @@ impl From<&Principal> for Caller {
 #[derive(Debug, Default)]
 struct OfLabel {
     by_status: [AtomicU64; STATUSES.len()],
-    /// The last one counts requests that took longer than every bound.
+    /// The last cell counts requests that took longer than every bound.
     by_latency: [AtomicU64; BUCKETS.len() + 1],
     micros: AtomicU64,
 }

@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | this one | the feed; each component is read on its own, so that one that cannot be read affects one row |
+//! | this module | the feed; each component is read separately, so a component that cannot be read affects only its own row |
 //! | [`clocks`] | whether this process's clock is right |
 //! | [`heartbeat`] | whether this process answers on its own listener |
 //! | [`traffic`] | this process's responses of the last 15 minutes |
@@ -35,7 +35,7 @@ use std::future::Future;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Time limit for a read from the database, so that the feed is answered within little more, whatever is broken.
+/// Time limit for a read from the database. All reads run concurrently, so the feed takes little longer, whatever is broken.
 const READ_TIMEOUT: Duration = Duration::from_secs(1);
 const UNREADABLE: ComponentFinding = unreadable("could not be read in time");
 

@@ -1,6 +1,7 @@
-//! One sample of the service's state per minute, stored for all processes, and a check that it can be reached from outside.
+//! One sample of the service's state per minute, stored for all processes, and a check that the service can be reached from
+//! outside.
 //!
-//! Every process stores whether it found the service up; one positive sample is enough. The first process of a minute
+//! Every process stores whether it found the service up; a minute counts as up if one process did. The first process of a minute
 //! requests `/ready` through the edge, as a caller would, so the request leaves this machine and comes back.
 
 use super::traffic::{Tally, minute_of};
@@ -16,10 +17,10 @@ use tokio::time::sleep;
 
 /// How often to check whether a new minute has begun; every second, so that a moved test clock takes effect.
 const POLL: Duration = Duration::from_secs(1);
-/// How often this process's counts are stored for the others, in polls.
+/// How often this process's request counts are stored for the other processes, in polls.
 const TRAFFIC_EVERY: u32 = 15;
 
-/// Samples until the process ends.
+/// Takes samples until the process ends.
 pub async fn keep_sampling(app: &App, link: Option<&Arc<EdgeLink>>) {
     let (mut sampled, mut polls) = (None, 0_u32);
     loop {

@@ -31,7 +31,7 @@ impl Traffic {
     /// The responses of minute number `minute` since 1970.
     pub fn of(&self, minute: u64) -> Tally {
         let requests = counted(&self.requests, minute);
-        // The two counts are not updated together.
+        // The two counts are not updated together, so `failed` may briefly exceed `requests`.
         Tally { requests, failed: counted(&self.failed, minute).min(requests) }
     }
 

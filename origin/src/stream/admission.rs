@@ -87,7 +87,7 @@ impl Drop for StreamLease {
 }
 
 impl Streams {
-    /// Without streams. `anonymous` admits callers without a key.
+    /// An empty set of streams. `anonymous` admits callers without a key.
     pub fn new(anonymous: bool) -> Self {
         Streams {
             meters: StreamMeters::default(),
@@ -117,7 +117,7 @@ impl Streams {
         self.process
     }
 
-    /// Requests a lease for a stream of `key`, if any, and `viewer`, if any. `Err` contains the limit that was reached.
+    /// Requests a lease for a stream of `key`, if any, and `viewer`, if any. The inner `Err` contains the limit that was reached.
     pub async fn admit(
         self: &Arc<Self>,
         db: &Db,
@@ -159,7 +159,7 @@ impl Streams {
         self.work.notified().await;
     }
 
-    /// Renews this process's liveness.
+    /// Records in the database that this process is alive.
     pub(super) async fn announce(&self, db: &Db) -> Result<(), StoreError> {
         table::alive(db, self.process).await?;
         self.announced.store(true, Relaxed);
@@ -171,20 +171,21 @@ impl Streams {
         table::gone(db, self.process).await
     }
 
-    /// Releases queued leases in the database. Those that could not be released stay queued, also if this call is cancelled. One caller at a time.
+    /// Releases queued leases in the database. Leases that could not be released stay queued, also if this call is cancelled. Must
+    /// not be called concurrently.
     pub(super) async fn release(&self, db: &Db) -> Result<(), StoreError> {
         let ids = self.held().unreleased.clone();
         if ids.is_empty() {
             return Ok(());
         }
         table::release(db, &ids).await?;
-        // Other callers only append meanwhile.
+        // During the database call, other tasks only append to the queue.
         self.held().unreleased.drain(..ids.len());
         Ok(())
     }
 
-    /// Compares open streams with the leases in the database. A stream without its lease ends: this process was considered dead, and another
-    /// stream may have taken the lease. A lease without a stream is released. Returns the number of streams ended.
+    /// Compares open streams with the leases in the database. A stream without its lease ends: this process was considered dead, and
+    /// another stream may use the freed place. A lease without a stream is released. Returns the number of streams ended.
     pub(super) async fn reconcile(&self, db: &Db) -> Result<usize, StoreError> {
         let settled: Vec<i64> = self.held().open.iter().filter(|(_, open)| open.settled).map(|(id, _)| *id).collect();
         let counted: HashMap<i64, bool> = table::held_by(db, self.process).await?.into_iter().collect();

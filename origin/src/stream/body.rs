@@ -1,5 +1,5 @@
-//! A delivery as an HTTP body. A frame is produced once the previous one was taken, so at most one is buffered. After
-//! the response has begun, the connection takes the frames directly (see [`http1`](crate::http::transport::http1)).
+//! The delivery of a stream as an HTTP body. A frame is produced once the previous one was taken, so at most one is buffered.
+//! After the response has begun, the connection takes the frames directly (see [`http1`](crate::http::transport::http1)).
 
 use axum::body::{Bytes, HttpBody};
 use hyper::body::Frame;
@@ -16,12 +16,12 @@ use std::task::{Context, Poll, ready};
 pub struct FrameSlot(Arc<Mutex<Option<Bytes>>>);
 
 impl FrameSlot {
-    /// Hands over `frame` and waits until the connection requests the next one. Returns the microseconds it took: many if the client does not
-    /// read.
+    /// Hands over `frame` and waits until the connection requests the next one. Returns the waiting time in microseconds, which
+    /// is long if the client does not read.
     pub async fn send(&self, frame: Bytes) -> u64 {
         let watch = Stopwatch::start();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame);
-        // The taker of a frame polls again before it waits for anything else, so no waker is needed.
+        // The connection that takes a frame polls again before it waits for anything else, so no waker is needed.
         poll_fn(|_| match self.is_empty() {
             true => Poll::Ready(()),
             false => Poll::Pending,
@@ -125,7 +125,7 @@ impl HttpBody for EventBody {
         let frame = ready!(frames.poll_frame(cx));
         held.has_begun = true;
         if frame.is_none() {
-            // The end was reported; it must not be reported again.
+            // The body has reported its end, so the connection must not take the stream and write the end a second time.
             held.frames = None;
         }
         Poll::Ready(frame.map(|frame| Ok(Frame::data(frame))))

@@ -32,13 +32,13 @@ const BATCH_FRAMES: usize = 32;
 const CHECKPOINT_DELAY: Duration = Duration::from_secs(1);
 /// Longest time without a frame.
 const MAX_SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64);
-/// Number of operations fetched from the journal for one stream before it is ended with a cursor. A search for the operations of few vaults
-/// thus continues in another request.
+/// Maximum number of operations fetched from the journal for one stream. After that the stream ends with a cursor, from which the client
+/// continues a long search in another request.
 const MAX_FETCHED: u32 = 50_000;
 /// When the service stops, streams end spread over this many milliseconds, so that clients do not all reconnect at once.
 const SPREAD_MILLIS: u64 = 2_000;
 
-/// Shortest wait.
+/// Minimum wait of a stream for the next signal or deadline.
 const MIN_WAIT: Duration = Duration::from_millis(10);
 
 /// What every stream of a process reads from.
@@ -84,11 +84,11 @@ struct Delivery {
     fetched: u32,
     /// When the next heartbeat is due.
     heartbeat_at: Timestamp,
-    /// Time since the last frame, as of the latest rest.
+    /// Started when the stream began to wait after its last frame.
     silent: Stopwatch,
-    /// Whether a frame was sent since the latest rest.
+    /// Whether a frame was sent since the stream last waited.
     has_sent: bool,
-    /// Wakes the stream when a heartbeat or anything else is due.
+    /// Wakes the stream when a heartbeat, a checkpoint or its end is due.
     alarm: Alarm,
     /// Time since the first skipped operation that the client does not know of.
     passing: Option<Stopwatch>,
@@ -123,7 +123,7 @@ pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, ou
     if let Some(gap) = &start.gap {
         delivery.count(gap);
     }
-    // Every way to end has already sent its last frame.
+    // The stream has already sent its last frame, so the error needs no handling.
     let _ = delivery.run(Bytes::from(frames::opening(asked.as_deref(), &start)), signals).await;
 }
 
@@ -135,7 +135,7 @@ impl Delivery {
             if self.lease.must_end() {
                 return Err(StreamEnd);
             }
-            // Before the ring is read: an operation appended later is a new signal.
+            // The signal is marked as seen before the ring is read, so an operation appended later is a new signal.
             signals.mark_unchanged();
             let batch = self.next().await?;
             let more = batch.more;
@@ -175,7 +175,8 @@ impl Delivery {
         }
     }
 
-    /// Continues at the window's floor if the journal no longer contains the position, or after operations that are `missing` in it.
+    /// Continues at the window's floor if the journal no longer contains the position, or after `missing` if the operations up to that
+    /// number no longer exist.
     async fn begin_again(&mut self, missing: Option<Cursor>) -> Result<(), StreamEnd> {
         let (Extent { floor, tail, jumps }, at) = (&self.extent, Cursor::new(self.at));
         let start = Window { floor: *floor, tail: *tail, jumps }.start(Resume::After(at));
@@ -234,11 +235,11 @@ impl Delivery {
         self.sources.journal.ring.is_behind(self.at, self.vault.as_deref(), MAX_QUEUED_FRAMES)
     }
 
-    /// Ends the stream of a client that does not read, after the frames that a queue would have contained and a gap frame.
+    /// Ends the stream of a client that does not read. The client first gets the frames that a full queue would contain, then a gap frame.
     async fn overflow(&mut self) -> Result<(), StreamEnd> {
         let mut room = MAX_QUEUED_FRAMES;
         while room > 0 {
-            // A page may have no frames for this stream, and then nothing else checks this.
+            // `send` checks the lease too, but is not called for a page without frames for this stream.
             if self.lease.must_end() {
                 return Err(StreamEnd);
             }
@@ -252,7 +253,7 @@ impl Delivery {
             if is_whole {
                 self.at = self.at.max(batch.upto);
             }
-            // A long search for few operations ends here too, and so does any search while the service stops.
+            // The loop also ends after `MAX_FETCHED` operations without enough frames, and when the service stops.
             if !batch.more || self.fetched >= MAX_FETCHED || self.sources.streams.is_draining() {
                 break;
             }
@@ -261,7 +262,7 @@ impl Delivery {
         self.end_with(Gap::queue_overflow(Cursor::new(self.at), Cursor::new(tail))).await
     }
 
-    /// Waits for a signal, or until something is due.
+    /// Waits for a signal, or until a heartbeat, a checkpoint or the end of the stream is due.
     async fn rest(&mut self, signals: &mut watch::Receiver<u64>, left: Option<Duration>) -> Result<(), StreamEnd> {
         let now = self.sources.clock.now();
         if std::mem::take(&mut self.has_sent) {

@@ -23,7 +23,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often the service's clock is compared with the wall clock.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// A change of their difference by at least this many microseconds means that the clock was moved.
+/// A change of the difference between the two clocks by at least this many microseconds means that the test clock was moved.
 const MIN_MOVE_MICROS: i64 = 1_000_000;
 
 /// Releases leases as streams end.

@@ -12,7 +12,8 @@
 //! # Invariants
 //!
 //! - A stream has a cursor and no queue. A frame is encoded once; a slow reader costs a cursor and a bounded socket buffer (`tests/it/push/stream_bounds.rs`).
-//! - Everything a stream leaves out is announced: each skip is a gap frame with its reason and the way to go on (`tests/it/push/stream_faults.rs`).
+//! - Everything a stream leaves out is announced: each skip is a gap frame with its reason and the cursor to continue from
+//!   (`tests/it/push/stream_faults.rs`).
 //! - Streams of a key and of a viewer are counted by rows that processes insert under one lock; rows of a dead process do not count
 //!   (`tests/it/push/stream_admission.rs`).
 

@@ -1,4 +1,5 @@
-//! Operations that the ring no longer contains, read from the journal page by page, each after the previous one was sent.
+//! Operations that the ring no longer contains, read from the journal page by page. A page is read after the previous page was
+//! sent.
 
 use crate::journal::ring::Batch;
 use crate::journal::tail::{is_dense, slot};
@@ -24,7 +25,7 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 pub enum Page {
     /// These frames; `upto` is the position after them.
     Frames(Batch),
-    /// The journal does not, or no longer, contain the position.
+    /// The journal does not contain the position, or no longer contains it.
     Gone,
     /// The operations up to this number are numbered but no longer exist.
     Missing(u64),
@@ -39,7 +40,7 @@ pub async fn read(
     after: u64,
     vault: Option<&str>,
 ) -> Result<Page, StoreError> {
-    // Never closed: the semaphore lives as long as the service.
+    // `acquire` fails only if the semaphore is closed, and this one is never closed.
     let _turn = streams.pages.acquire().await;
     streams.meters.pages.fetch_add(1, Relaxed);
     let most = if vault.is_some() { VAULT_PAGE_LIMITS } else { PAGE_LIMITS };

@@ -1,7 +1,7 @@
 //! A pool of connections to receivers: the next delivery to the same host and port needs no handshake.
 //!
 //! Reuse does not weaken the address check: an attempt takes a connection only if its own look-up has just returned the address at
-//! the other end, and the guard has permitted that address.
+//! the other end, and the egress filter has permitted that address.
 
 use axum::body::Body;
 use hyper::client::conn::http1::SendRequest;
@@ -65,9 +65,9 @@ impl ConnectionPool {
     pub fn take(&self, destination: &Destination, addresses: &[IpAddr]) -> Option<PooledConnection> {
         let mut pool = self.pool();
         let lines = pool.get_mut(destination)?;
-        // A connection to an address that the name no longer has is useless.
+        // A connection is also dropped if its address is no longer among the host's addresses.
         lines.retain(|line| line.is_usable() && addresses.contains(&line.peer));
-        // The latest one, so that surplus connections grow old and are closed.
+        // The connection that was pooled last is taken, so that surplus connections expire and are closed.
         let line = lines.pop();
         if lines.is_empty() {
             pool.remove(destination);

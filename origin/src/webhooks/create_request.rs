@@ -24,12 +24,13 @@ pub struct CreateSubscription {
     pub families: Vec<EventType>,
     /// The owner's description.
     pub description: Option<String>,
-    /// The basket and version of a basket's subscription, which has no families; existence is not checked yet.
+    /// The basket, and the version if one is pinned, of a subscription to a basket, which has no families. Whether they exist is
+    /// not checked yet.
     pub basket: Option<ToBasket>,
 }
 
 impl CreateSubscription {
-    /// Reads the body of a creation. The URL is not checked here, but by the guard.
+    /// Reads the body of a request for a generic subscription. The URL is not checked here, but by the egress filter.
     pub fn read(body: &[u8]) -> Result<Self, ApiError> {
         let mut fields = object(body, "the body must be a JSON object with url and families")?;
         let mut faults = Vec::new();
@@ -45,7 +46,7 @@ impl CreateSubscription {
         }
     }
 
-    /// Reads the body of a creation for a basket.
+    /// Reads the body of a request for a subscription to a basket.
     pub fn read_for_basket(basket_id: &str, body: &[u8]) -> Result<Self, ApiError> {
         let mut fields = object(body, "the body must be a JSON object with url")?;
         let mut faults = Vec::new();
@@ -100,7 +101,7 @@ fn url(value: Option<Value>) -> Result<String, Detail> {
 fn pinned(value: Option<Value>) -> Result<Option<String>, Detail> {
     match value {
         None | Some(Value::Null) => Ok(None),
-        // No version has such an id, and the database refuses such text.
+        // No version has such an id, and Postgres rejects text with a NUL character.
         Some(Value::String(text)) if text.chars().any(char::is_control) || text.chars().count() > VERSION_ID_CHARS => {
             Err(fault(
                 "pinned_version_id",

@@ -33,11 +33,11 @@ const RECORD_SIZE: usize = 64;
 const POLL: Duration = Duration::from_millis(200);
 /// Pause after a claim that was not full, to gather more deliveries: a claim costs the same for one as for many.
 const BATCH_DELAY: Duration = Duration::from_millis(10);
-/// Duration of a lease, and so how long recording an attempt is retried.
+/// Duration of a lease. Recording an attempt is retried for the same time.
 const LEASE: Duration = Duration::from_secs(table::LEASE_SECONDS.unsigned_abs() as u64);
 /// Pause after a failed database call.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
-/// A delivery whose lease expired this often without an outcome is given up, because it may be what makes the worker fail.
+/// A delivery whose lease expired this often without an outcome is given up, because the delivery itself may crash the worker.
 const MAX_LAPSES: i16 = 20;
 
 #[derive(Debug, Clone)]
@@ -78,8 +78,8 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
         let claimed = if capacity.deliveries == 0 { Vec::new() } else { claim(app, capacity).await };
         let found = claimed.len();
         for claimed in claimed {
-            // There is a slot for each, because only this task takes slots. It is taken before the attempt begins, so that no more
-            // deliveries are claimed than can be attempted at once.
+            // A slot is free for each claimed delivery, because only this task takes slots. The slot is taken before the attempt is
+            // spawned, so that the next claim cannot exceed the free slots.
             let place = slots.take(claimed.is_failing);
             let (app, made) = (app.clone(), made.clone());
             tokio::spawn(async move {
@@ -146,7 +146,7 @@ async fn make(app: &App, claimed: Claimed) -> Attempted {
             return Attempted { claimed, ended: AttemptEnd::OurFault(error.to_string()), duration_ms: 0 };
         }
     };
-    // Receivers compare the signature's time with the real time.
+    // Receivers compare the signature's time with the real time, so the wall clock is used.
     let now = app.clock.wall();
     let headers = attempt_headers(&secrets, &claimed.event_id, claimed.attempt, &claimed.body, now);
     let request =
@@ -185,7 +185,7 @@ async fn keep_written(app: &App, mut ended: mpsc::Receiver<Attempted>) {
                 }
             }
         }
-        // Their slots are free again.
+        // The recorded attempts have freed their slots, so more deliveries may be claimed.
         app.webhooks.due();
     }
 }
@@ -196,7 +196,7 @@ async fn written(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreError> 
     retry_while_unavailable(LEASE, RETRY_PAUSE, || record(app, batch)).await
 }
 
-/// Retries `it` while the database is unavailable, up to `patience`; returns the last result.
+/// Repeats the call `it` while the database is unavailable, up to `patience`; returns the last result.
 async fn retry_while_unavailable<T, F: Future<Output = Result<T, StoreError>>>(
     patience: Duration,
     rest: Duration,

@@ -2,7 +2,7 @@
 //!
 //! Names are resolved inside the process and not with the system's `getaddrinfo`, which reads a hosts file, tries search domains, and
 //! blocks a thread that no deadline can end. The connection goes to one of the addresses that were checked here, so a second look-up
-//! (DNS rebinding) cannot change it.
+//! (DNS rebinding) cannot change the destination.
 
 use hickory_resolver::config::{LookupIpStrategy, ResolveHosts};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Timeout of one query to a name server, and number of attempts.
 const QUERY_TIMEOUT: Duration = Duration::from_millis(1_500);
 const QUERY_ATTEMPTS: usize = 2;
-/// Maximum time for which an answer is cached: a rebound name is noticed by then.
+/// Maximum time for which an answer is cached, so that a changed address is noticed by then.
 const MAX_TTL: Duration = Duration::from_secs(30);
 /// Maximum cached names.
 const CACHE_SIZE: u64 = 1_024;
@@ -124,15 +124,15 @@ fn classified(error: NetError) -> LookupError {
 /// Why a target must not or cannot be connected to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetError {
-    /// Deliveries may not go to it.
+    /// Deliveries to the target are not permitted.
     Refused(Refusal),
-    /// Its name servers did not answer.
+    /// The target's name servers did not answer.
     NoAnswer,
-    /// It could not be resolved because of an error on our side.
+    /// The target could not be resolved because of an error on our side.
     OurFault(String),
 }
 
-/// Checks targets.
+/// Resolves the host of a delivery's URL and checks URL and addresses against the policy.
 #[derive(Debug, Clone)]
 pub struct EgressFilter {
     policy: Policy,
@@ -140,7 +140,7 @@ pub struct EgressFilter {
 }
 
 impl EgressFilter {
-    /// A guard that permits public addresses and what `policy` allows in addition.
+    /// A filter that permits public addresses and those that `policy` allows in addition.
     pub fn new(policy: Policy, resolver: Arc<dyn Resolve>) -> Self {
         EgressFilter { policy, resolver }
     }

@@ -1,7 +1,7 @@
 //! Fan-out: reads the journal and writes one delivery for each event and subscription.
 //!
-//! Its journal position, the events and the deliveries are written in one transaction, so a crash loses nothing and duplicates
-//! nothing. Any number of processes may try; a process that does not get the lock gives up at once.
+//! The journal position reached, the events and the deliveries are written in one transaction, so a crash loses nothing and
+//! duplicates nothing. Any number of processes may try; a process that does not get the lock gives up at once.
 
 use crate::app::App;
 use rds_shared::push::delivery::{Envelope, EventId};
@@ -38,7 +38,8 @@ pub struct Step {
     pub more: bool,
 }
 
-/// Fans out the next operations of the journal. If there are none, it only reads, because taking the lock costs a commit on disk.
+/// Fans out the next operations of the journal. If there are none, the step only reads, because taking the lock costs a commit on
+/// disk.
 pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
     if !table::is_due(db).await? {
         return Ok(Step::default());
@@ -61,7 +62,7 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
                 return Ok(Step { enqueued: 0, moved: true, more: false });
             }
             let stretch = table::behind(tx, after, OPERATIONS, &families).await?;
-            // No operations, although the head is farther on: the sequence numbers up to it were skipped.
+            // If the journal has no entry although the head is greater, the sequence numbers up to the head were skipped.
             let last = stretch.last.unwrap_or(head);
             if stretch.lost > 0 {
                 tracing::error!(
@@ -79,7 +80,7 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
     .await
 }
 
-/// The event for subscribers; `None` if the operation is not for any.
+/// The event that subscribers get for `operation`; `None` if they get none.
 fn outbound_event(operation: &Operation) -> Option<OutboundEvent> {
     if operation.is_withheld {
         return None;
@@ -111,8 +112,8 @@ fn outbound_event(operation: &Operation) -> Option<OutboundEvent> {
     })
 }
 
-/// The version that a basket's event is about: a rebalance goes to all subscribers of the basket, the end of a version to those
-/// pinned to it. `None` if the event names no version.
+/// The version that a basket's event is about. A rebalance goes to the subscriptions that are not pinned to a version; other events
+/// go to those that are pinned to the version. `None` if the event names no version.
 fn of_version(operation: &Operation, event_type: EventType, data: &RawValue) -> Option<OfVersion> {
     #[derive(Deserialize)]
     struct Named {

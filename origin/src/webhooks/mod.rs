@@ -23,8 +23,8 @@
 //!   subscription (`tests/it/webhooks/fanout.rs`).
 //! - A delivery is sent under a lease with a fencing token and with no transaction open; its outcome and the subscription's breaker
 //!   are written together. Crashes and our own errors consume no attempts and do not count towards the breaker.
-//! - A delivery connects only to an address that was checked for this very attempt, also over a kept connection; only the operator's list opens non-public
-//!   addresses (`tests/it/webhooks/connection_pool.rs`).
+//! - A delivery connects only to an address that was checked for this very attempt, also over a kept connection; only the
+//!   operator's allow list permits non-public addresses (`tests/it/webhooks/connection_pool.rs`).
 //! - A basket notice lists the chains of all its constituents and is not delivered while any of those chains is
 //!   withheld (`tests/it/vaults/withheld_chains.rs`).
 
@@ -63,7 +63,7 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// The system's name servers, and the deadline of the product.
+    /// The system's name servers, and the deadline of [`TIMEOUT_SECONDS`].
     pub fn of_system() -> Self {
         Egress {
             resolver: Arc::new(NameServers::of_system()),
@@ -75,14 +75,14 @@ impl Egress {
 /// Creation, signing and sending of webhooks in this process.
 #[derive(Debug)]
 pub struct Webhooks {
-    /// Makes attempts.
+    /// Makes the attempts of deliveries.
     pub sender: Sender,
     sealer: Option<Arc<Sealer>>,
     due: Notify,
 }
 
 impl Webhooks {
-    /// As configured. Fails only if a configured certificate authority is invalid.
+    /// Creates the sender and the sealer that `config` describes. Fails only if a configured certificate authority is invalid.
     pub fn new(config: &Config, outward: Egress) -> Result<Self, tokio_rustls::rustls::Error> {
         let guard = EgressFilter::new(config.webhook_policy.clone(), outward.resolver);
         Ok(Webhooks {
@@ -102,7 +102,7 @@ impl Webhooks {
         self.due.notify_one();
     }
 
-    /// Waits for that signal.
+    /// Waits for the signal of [`Webhooks::due()`].
     pub async fn until_due(&self) {
         self.due.notified().await;
     }

@@ -17,13 +17,13 @@ const BATCH_SIZE: i64 = 100;
 pub struct Resealed {
     /// Subscriptions that were checked.
     pub webhooks: u64,
-    /// Subscriptions with a secret that was under another key and is now under the first.
+    /// Subscriptions with a secret that was encrypted under another key and is now encrypted under the first.
     pub resealed: u64,
     /// Ids of subscriptions with a secret that none of the keys decrypts.
     pub unopenable: Vec<i64>,
 }
 
-/// Encrypts anew every secret that is not under the first key yet.
+/// Encrypts anew every secret that is not encrypted under the first key yet.
 pub async fn reseal(db: &Db, sealer: &Arc<Sealer>) -> Result<Resealed, StoreError> {
     let (mut all, mut after) = (Resealed::default(), 0);
     loop {

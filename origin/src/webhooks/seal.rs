@@ -43,7 +43,7 @@ impl Sealer {
         Some(Sealer { seals, opens: keys })
     }
 
-    /// Encrypts the secret of `subscription`. `None` only for a secret longer than any that exists.
+    /// Encrypts the secret of `subscription`. `None` only if the secret exceeds the size limit of AES-GCM.
     pub fn seal(&self, subscription: i64, secret: &Secret) -> Option<Vec<u8>> {
         let nonce = entropy::random_bytes::<NONCE_LEN>();
         let mut text = secret.expose().as_bytes().to_vec();

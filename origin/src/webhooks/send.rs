@@ -1,7 +1,7 @@
 //! One attempt: look-up, connection, TLS, request and response, within one deadline.
 //!
-//! The connection goes only to an address that the guard has permitted; the certificate must be valid for the URL's host. No proxy is
-//! used, whatever the environment says, and no redirect is followed. The response body is read up to a small bound, never
+//! The connection goes only to an address that the egress filter has permitted; the certificate must be valid for the URL's host. No
+//! proxy is used, whatever the environment says, and no redirect is followed. The response body is read up to a small bound, never
 //! decompressed, and not stored.
 //!
 //! A connection whose last response was complete is pooled for a moment ([`ConnectionPool`]). If a pooled connection turns out to be closed, the
@@ -74,7 +74,7 @@ impl AttemptEnd {
     }
 }
 
-/// Sends parcels.
+/// Makes attempts over HTTPS.
 #[derive(Clone)]
 pub struct Sender {
     guard: EgressFilter,
@@ -99,7 +99,7 @@ impl Sender {
         Ok(Sender { guard, tls: outbound::tls(authorities)?, deadline, pool: Arc::default() })
     }
 
-    /// The guard that checks every connection.
+    /// The egress filter that checks every connection.
     pub fn guard(&self) -> &EgressFilter {
         &self.guard
     }
@@ -142,7 +142,7 @@ impl Sender {
         let (stream, peer) = self.connect(&target, &addresses).await?;
         let (requests, connection) =
             http1::Builder::new().max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await.map_err(failed)?;
-        // An error of the connection is also returned by its requests.
+        // An error of the connection is also returned by its requests, so it is ignored here.
         let driving = tokio::spawn(async move {
             let _ = connection.await;
         });
@@ -167,7 +167,7 @@ impl Sender {
         Ok(status)
     }
 
-    /// A TLS connection to the first of `addresses` that accepts one, after a check of its other end.
+    /// A TLS connection to the first of `addresses` that accepts one. The address of the peer is checked before the TLS handshake.
     async fn connect(
         &self,
         target: &Target,

@@ -1,7 +1,8 @@
 //! Slots for running attempts, so that endpoints which hang do not block those that answer.
 //!
 //! Most attempts end within a second. One that takes longer moves from a prompt slot to a slow slot; an attempt at an endpoint whose
-//! latest attempt failed takes a slow slot from the start. While the slow slots fill up, each subscription is limited to one attempt.
+//! latest attempt failed takes a slow slot from the start. Once more than half of the slow slots are taken, each subscription is
+//! limited to one attempt.
 
 use rds_store::webhooks::deliveries::Capacity;
 use std::pin::pin;
@@ -43,7 +44,7 @@ impl Slots {
         let slow = free(&self.slow);
         Capacity {
             each: if slow < SLOW_SLOTS as u32 / 2 { 1 } else { whole.each },
-            // Any claimed delivery may turn out to be slow.
+            // Every claimed delivery may need a slow slot; failing endpoints get attempts only if there are enough for all.
             each_failing: if slow < whole.deliveries { 0 } else { whole.each_failing },
             ..whole
         }
@@ -86,7 +87,7 @@ mod tests {
     use std::future::pending;
     use tokio::task::{JoinSet, yield_now};
 
-    /// Waits until so many attempts occupy prompt slots.
+    /// Waits until exactly `attempts` attempts occupy prompt slots.
     async fn until_prompt(slots: &Slots, attempts: usize) {
         while PROMPT_SLOTS - slots.prompt.available_permits() != attempts {
             yield_now().await;

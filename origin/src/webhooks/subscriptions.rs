@@ -34,7 +34,7 @@ pub struct Caller {
 /// Why an operation failed.
 #[derive(Debug)]
 pub enum Fault {
-    /// A client error, or a state that the caller is told about.
+    /// A client error, or a service state that is reported to the caller.
     Api(ApiError),
     /// An error of the store.
     Store(StoreError),
@@ -68,7 +68,8 @@ pub struct Created {
     pub secret: Secret,
 }
 
-/// Creates the subscription described by `request`. The same creation under the same `name` returns the same subscription again.
+/// Creates the subscription described by `request`. `name` is the idempotency key: the same request with the same key returns the same
+/// subscription again.
 ///
 /// The URL is checked and its host resolved before anything is written, with no transaction open.
 pub async fn create(
@@ -164,8 +165,8 @@ async fn repeated(
     .await
 }
 
-/// The subscription that an earlier request with the idempotency key `name` created, if the request was the same. The secret is shown only to the key that created it, and only
-/// until it is rotated.
+/// The subscription that an earlier request with the idempotency key `name` created, if the request was the same. Only the API key that
+/// created the subscription gets its secret, and only until the secret is rotated.
 async fn created_before(
     db: impl sqlx::PgExecutor<'_>,
     sealer: &Sealer,
@@ -220,7 +221,8 @@ async fn check_basket(db: impl sqlx::PgExecutor<'_>, to: &ToBasket) -> Result<()
     }
 }
 
-/// Resumes deliveries, with the caller's key if the old one was revoked. The subscription is one to `basket`, or a generic one.
+/// Resumes deliveries, with the caller's key if the old one was revoked. Finds only subscriptions to `basket`, or generic ones if
+/// `basket` is `None`.
 pub async fn enable(
     db: &Db,
     caller: Caller,
@@ -268,8 +270,8 @@ pub async fn test(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<i6
     .await
 }
 
-/// Enqueues again the deliveries given up from `from` to `to`; returns their number. The subscription is one to `basket`, or a generic
-/// one.
+/// Enqueues again the deliveries given up from `from` to `to`; returns their number. Finds only subscriptions to `basket`, or generic
+/// ones if `basket` is `None`.
 pub async fn replay(
     db: &Db,
     caller: Caller,
@@ -291,7 +293,7 @@ pub async fn replay(
     .await
 }
 
-/// Deletes a subscription and its waiting deliveries. It is one to `basket`, or a generic one.
+/// Deletes a subscription and its waiting deliveries. Finds only subscriptions to `basket`, or generic ones if `basket` is `None`.
 pub async fn delete(db: &Db, caller: Caller, basket: Option<&str>, id: i64) -> Result<(), Fault> {
     let basket = basket.map(str::to_owned);
     db.run_tx("delete_webhook", |tx| {
@@ -317,7 +319,8 @@ pub async fn key_revoked(tx: &mut Tx<'_>, key: KeyId, now: Timestamp) -> Result<
     Ok(())
 }
 
-/// Gives any subscription a new secret; the current one also signs for `overlap_seconds`. `None` if there is no such subscription.
+/// Gives a subscription of any organisation a new secret. The replaced secret also signs for `overlap_seconds` more. `None` if there is
+/// no such subscription.
 pub async fn rotate(
     db: &Db,
     sealer: &Arc<Sealer>,

@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Rounds between two readings of the gauges, and between two removals of old rows.
 const GAUGE_ROUNDS: u64 = 5;
 const PRUNE_ROUNDS: u64 = 300;
-/// How long an event is kept once all its deliveries have ended, in seconds: a month for replays.
+/// How long an event is kept once all its deliveries have ended, in seconds: 30 days, during which deliveries can be replayed.
 const KEEP_SECONDS: i64 = 30 * 86_400;
 /// Clock offset from which a warning is logged, in milliseconds: receivers refuse signatures that are 300 seconds off.
 const MAX_OFFSET_MS: i64 = 60_000;

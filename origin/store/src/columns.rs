@@ -23,7 +23,7 @@ wrappers! {
     DbPpm(Ppm) of i32: |parts| Some(Ppm(parts.into()));
     /// A fraction as parts per million. Only valid fractions are stored.
     DbFraction(Ppm) of f64: |fraction| Some(Ppm(from_float(fraction, 6).unwrap_or(0)));
-    /// The same for a field of type `u32`.
+    /// Like [`DbFraction`], for a field of type `u32`.
     DbShare(u32) of f64: |fraction| Some(u32::try_from(from_float(fraction, 6).unwrap_or(0)).unwrap_or(0));
     DbCents(Cents) of i64: |cents| Some(Cents(cents));
     DbDecimalUsd(DecimalUsd) of i64: |cents| Some(DecimalUsd(Cents(cents)));
@@ -41,7 +41,7 @@ wrappers! {
     DbHorizon(Horizon) of i32: |days| Horizon::ALL.iter().copied().find(|horizon| horizon.days() == i64::from(days));
 }
 
-/// A JSON array, for a field of type `Vec` whose elements are made from those of the array.
+/// A JSON array, for a field of type `Vec` whose elements are converted from the array's elements.
 #[derive(Debug, sqlx::Type)]
 #[sqlx(transparent, no_pg_array)]
 pub struct DbList<S>(Json<Vec<S>>);

@@ -1,6 +1,6 @@
-//! Columns whose values are types of `rds_shared`. sqlx's traits cannot be implemented for those types here, so a field names a wrapper that
-//! decodes the column and converts into the field's type, for example `#[sqlx(try_from = "DbChainId")]`. A value that the type does not allow
-//! fails the read with an error that names the column.
+//! Columns whose values are types of `rds_shared`. sqlx's traits cannot be implemented for these foreign types, so a field names
+//! a wrapper that decodes the column and converts into the field's type, for example `#[sqlx(try_from = "DbChainId")]`. A value
+//! that the type does not allow fails the read with an error that names the column.
 
 use crate::db_enum::DbEnum;
 use rds_facts::At;
@@ -77,9 +77,9 @@ impl From<Nullable<At>> for Option<Timestamp> {
     }
 }
 
-/// A struct whose columns an outer join fills, or none of them.
+/// A struct whose columns come from an outer join. Without a matching row all of them are null.
 pub trait OuterJoined: for<'r> FromRow<'r, PgRow> {
-    /// The column that is null if there is no such row.
+    /// The column that is null if there is no matching row.
     const KEY: &'static str;
 }
 
@@ -100,7 +100,7 @@ impl<T> From<Joined<T>> for Option<T> {
     }
 }
 
-/// A number that is never negative is stored with a sign.
+/// Conversions of nullable integer columns into unsigned fields, because Postgres has only signed integers.
 macro_rules! unsigned {
     ($($stored:ty => $number:ty),+) => {$(
         impl TryFrom<Nullable<$stored>> for Option<$number> {

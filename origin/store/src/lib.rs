@@ -83,7 +83,7 @@ pub enum StoreError {
     /// A stored value is not in its column's vocabulary or format, found while the row was decoded.
     #[error("a stored value is not valid: {0}")]
     Undecodable(#[source] sqlx::Error),
-    /// The same, found after the row was decoded.
+    /// A stored value is not in its column's vocabulary or format, found after the row was decoded.
     #[error("the column {column} contains {text:?}, which is not a valid value")]
     Corrupt {
         /// `table.column`.
@@ -132,8 +132,8 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// Connection failures (class 08), insufficient resources such as a full disk (class 53), shutdown or start-up (57P0x), a read-only database
-/// (25006), and a database that does not exist (3D000) because it is being created or restored.
+/// True for connection failures (class 08), insufficient resources such as a full disk (class 53), shutdown or start-up (57P0x), a
+/// read-only database (25006), and a database that does not exist (3D000) because it is being created or restored.
 fn is_unavailable(sqlstate: &str) -> bool {
     ["08", "53", "57P"].iter().any(|class| sqlstate.starts_with(class)) || ["25006", "3D000"].contains(&sqlstate)
 }
@@ -213,8 +213,8 @@ impl Db {
         }
     }
 
-    /// Begins a read-only transaction in which all statements see the state at the first one. There is nothing to commit; dropping it ends
-    /// it. Do not acquire another connection while holding it, because the pool is small.
+    /// Begins a read-only transaction in which all statements see the state at the first statement. Dropping the transaction ends it. Do
+    /// not acquire another connection while holding it, because the pool is small.
     pub async fn snapshot(&self) -> Result<Tx<'static>, StoreError> {
         self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
     }
@@ -297,7 +297,7 @@ pub fn decode_enum<T: FromStr>(column: &'static str, text: &str) -> Result<T, St
     text.parse().map_err(|_| StoreError::Corrupt { column, text: text.to_owned() })
 }
 
-/// The same for a nullable column.
+/// Like [`decode_enum`], for a nullable column.
 pub fn decode_optional_enum<T: FromStr>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError> {
     text.map(|text| decode_enum(column, text)).transpose()
 }

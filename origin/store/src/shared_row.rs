@@ -8,7 +8,7 @@ use sqlx::{Decode, Row, Type};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shared<T>(pub T);
 
-/// The structs of rows.
+/// Unwraps the structs of these rows.
 pub fn structs<T>(rows: Vec<Shared<T>>) -> Vec<T> {
     rows.into_iter().map(|Shared(row)| row).collect()
 }
@@ -16,7 +16,7 @@ pub fn structs<T>(rows: Vec<Shared<T>>) -> Vec<T> {
 /// Implements `FromRow` for a struct of `rds_shared`.
 ///
 /// A field is read from the column of its name. `field = "column"` names another column, and `field: Wrapper` the type that decodes it, like
-/// `rename` and `try_from` of `#[derive(FromRow)]`. Fields after a semicolon are such structs themselves, read from the same row.
+/// `rename` and `try_from` of `#[derive(FromRow)]`. Fields after a semicolon are structs of `rds_shared` too, read from the same row.
 macro_rules! shared_row {
     ($name:ident { $($field:ident $(: $wrapper:ty)? $(= $column:literal)?),+ $(; $($part:ident),+)? }) => {
         impl sqlx::FromRow<'_, sqlx::postgres::PgRow> for $crate::shared_row::Shared<$name> {

@@ -16,7 +16,7 @@ pub fn check(case: &Value) -> Result<(), Mismatch> {
 fn input(case: &Value) -> Result<AssetInput, Mismatch> {
     let mut input = AssetInput::new(required_name(case, "category")?, dimensions(&case["dimensions"])?);
     input.lockup_days = integer(case, "lockup_days")?.unwrap_or(0);
-    // Present but null: the underlying has no score.
+    // A null `underlying` is an underlying asset without a score; a missing one means that there is no underlying asset.
     input.underlying = case.get("underlying").map(score).transpose()?;
     for dependency in list(case, "dependencies")? {
         let id = dependency[0].as_str().ok_or_else(|| Mismatch::unreadable("dependency"))?;

@@ -17,7 +17,8 @@ use rds_shared::scoring::canonical::Canonicalize;
 use rds_shared::wire::time::Timestamp;
 use serde_json::{Value, json};
 
-/// Checks one vector's portfolio, builds and signs the decision, and compares everything.
+/// Checks one vector's portfolio, builds and signs the decision, and compares verdict, findings, unresolved vaults, envelope, id and
+/// signature.
 pub fn check(case: &Value) -> Result<(), Mismatch> {
     let given = &case["in"];
     let portfolio = portfolio(given)?;

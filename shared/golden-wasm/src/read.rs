@@ -46,24 +46,24 @@ pub fn required<N: TryFrom<i64>>(object: &Value, field: &str) -> Result<N, Misma
     integer(object, field)?.ok_or_else(|| Mismatch::unreadable(field))
 }
 
-/// A boolean; false when missing.
+/// A boolean; false when missing or null.
 pub fn flag(object: &Value, field: &str) -> Result<bool, Mismatch> {
     let read = |value: &Value| value.as_bool().ok_or_else(|| Mismatch::unreadable(field));
     optional(object, field).map_or(Ok(false), read)
 }
 
-/// A name of an enumeration; `None` when missing or null.
+/// A value of an enumeration, given by its name; `None` when missing or null.
 pub fn name<T: FromStr>(object: &Value, field: &str) -> Result<Option<T>, Mismatch> {
     let read = |value: &Value| value.as_str().and_then(|text| text.parse().ok());
     optional(object, field).map(|value| read(value).ok_or_else(|| Mismatch::unreadable(field))).transpose()
 }
 
-/// A required name of an enumeration.
+/// A required value of an enumeration, given by its name.
 pub fn required_name<T: FromStr>(object: &Value, field: &str) -> Result<T, Mismatch> {
     name(object, field)?.ok_or_else(|| Mismatch::unreadable(field))
 }
 
-/// A list; empty when missing.
+/// A list; empty when missing or null.
 pub fn list<'a>(object: &'a Value, field: &str) -> Result<&'a [Value], Mismatch> {
     let read = |value: &'a Value| value.as_array().map(Vec::as_slice).ok_or_else(|| Mismatch::unreadable(field));
     optional(object, field).map_or(Ok(&[]), read)
@@ -83,7 +83,7 @@ pub fn score_of(object: &Value, field: &str) -> Result<Option<MilliPoints>, Mism
     optional(object, field).map_or(Ok(None), score)
 }
 
-/// A score in the fixtures' form.
+/// A score as the fixtures write it: milli-points, or null.
 pub fn milli(score: Option<MilliPoints>) -> Value {
     score.map_or(Value::Null, |score| score.get().into())
 }

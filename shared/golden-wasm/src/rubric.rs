@@ -18,7 +18,7 @@ pub fn check_questionnaire(case: &Value) -> Result<(), Mismatch> {
     expect(&case["name"], &questionnaire(), case)
 }
 
-/// Evaluates one vector's answers and compares everything.
+/// Evaluates one vector's answers and compares the complete result.
 pub fn check(case: &Value) -> Result<(), Mismatch> {
     let given = &case["in"];
     let computed = match case["of"].as_str() {
@@ -30,7 +30,7 @@ pub fn check(case: &Value) -> Result<(), Mismatch> {
     expect(&case["name"], &computed, &case["out"])
 }
 
-/// The questionnaire in force, in the form that the independent evaluator reads.
+/// The questionnaire in force, in the form that the reference evaluator reads.
 pub fn questionnaire() -> Value {
     let categories = AssetCategory::ALL.iter().filter(|category| rubric::supply_can_be_raised(**category));
     json!({

@@ -2,7 +2,7 @@
 //!
 //! A full table drops expired counters, then counters unused in this window, those with the fewest requests today first. While all
 //! its counters are in use, a new address is limited by its neighbourhood alone, and a new neighbourhood uses one of [`SHARED`]
-//! counters, chosen by its keyed hash. So newcomers never share one single counter that an attacker could exhaust.
+//! counters, chosen by its keyed hash. So an attacker cannot exhaust a single counter that all new addresses share.
 
 use super::ClientNet;
 use super::budget::{
@@ -43,7 +43,8 @@ impl AddressTable {
         AddressTable { counts: BTreeMap::new(), max_counters, busy_in: None }
     }
 
-    /// Charges a request to the address `net`, and with `shared` also to its neighbourhood.
+    /// Charges a request to the address `net`, and with `shared` also to its neighbourhood. If the address has no counter, the request
+    /// is charged to the neighbourhood alone.
     pub fn take(
         &mut self,
         (net, budget): (ClientNet, AddressBudget),
@@ -157,7 +158,7 @@ mod tests {
         table.take((net(number), ANONYMOUS), true, &SALT, now)
     }
 
-    /// One address in a block of its own.
+    /// The number of an address in the /24 block `number`.
     fn apart(number: u32) -> u32 {
         number << 8
     }

@@ -101,7 +101,7 @@ impl AssertionKey {
         let mac = self.keyed(&text(answer, digest)).finalize().into_bytes();
         header.push(b';');
         push_hex(&mac, &mut header);
-        // The key's name, hex and separators are ASCII, so this cannot fail.
+        // The key's id, hex and separators are ASCII, so this cannot fail.
         String::from_utf8(header).unwrap_or_default()
     }
 
@@ -135,7 +135,7 @@ impl AssertionKey {
 /// Replaces the body's digest in the header of a stream.
 const STREAM: &str = "-";
 
-/// Length of the header without the key's name.
+/// Length of the header without the key's id.
 const HEADER_BYTES: usize = "v1;;;".len() + 64 + 64;
 
 /// The signed text.

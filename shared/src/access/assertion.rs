@@ -53,7 +53,7 @@ impl BodyDigest {
 /// Largest difference between the time of signing and the verifier's clock, in seconds, either way.
 pub const MAX_SKEW_SECONDS: i64 = 30;
 
-/// A shared secret with a name, so that the old and the new key are both valid during a rotation.
+/// A shared secret with an id, so that the old and the new key are both valid during a rotation.
 #[derive(Clone)]
 pub struct AssertionKey {
     id: String,
@@ -78,7 +78,7 @@ impl AssertionKey {
         keys.filter(|keys| !keys.is_empty())
     }
 
-    /// The key's name, sent in plain text.
+    /// The key's id, sent in plain text.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -199,7 +199,7 @@ pub struct Assertion<'a> {
 pub enum AssertionError {
     /// Not in format v1 or v2.
     Malformed,
-    /// Signed with a key that is not configured, or no longer.
+    /// Signed with a key that is not, or no longer, configured.
     UnknownKey,
     /// Signed more than [`MAX_SKEW_SECONDS`] before or after the verifier's time.
     Expired,
@@ -270,8 +270,8 @@ impl<'a> Assertion<'a> {
         Ok(VerifiedHead { assertion: self, key, head })
     }
 
-    /// The key that signed `head`, whatever the assertion's age; `None` for v1, which cannot be verified without the body. It lets an
-    /// origin whose clock is wrong sign its refusal.
+    /// The key that signed `head`, whatever the assertion's age; `None` for v1, which cannot be verified without the body. An origin
+    /// whose clock is wrong signs its refusal with this key.
     pub fn signer<'b>(&self, keys: &'b [AssertionKey], head: &SignedHead<'_>) -> Option<&'b AssertionKey> {
         let key = self.key(keys).ok()?;
         self.body?;

@@ -188,7 +188,7 @@ pub struct Allowance {
 pub struct Verdict {
     /// Whether the request is within its limits; a refused request is not charged.
     pub admitted: bool,
-    /// State of the budget that decided.
+    /// State of the budget that decided whether the request is admitted.
     pub allowance: Allowance,
     /// State of the client's share of a shared key; `None` for other keys.
     pub subclient: Option<Allowance>,
@@ -239,7 +239,7 @@ impl AddressCount {
         take_address(AddressCounters::Own(self), budget, now_seconds)
     }
 
-    /// Whether the counters differ from fresh ones at `now_seconds`.
+    /// Whether the counters hold requests of the current window, or of the current day if `budget` has a daily cap.
     pub fn counts(&self, budget: AddressBudget, now_seconds: i64) -> bool {
         let today = budget.per_day().is_some() && self.day.used_in(day_of(now_seconds)) > 0;
         today || self.minute.used_in(window_of(now_seconds)) > 0
@@ -261,7 +261,7 @@ impl AddressCount {
     }
 }
 
-/// The counters of one address and budget of a host, those of its neighbourhood, or both.
+/// The counters of one budget that a request is charged to: the address's, its neighbourhood's, or both.
 #[derive(Debug)]
 pub enum AddressCounters<'a> {
     /// The address alone: the request is not charged to its neighbourhood.
@@ -351,7 +351,7 @@ pub fn take_key(
 }
 
 /// Combines the verdicts on a key and on an address: the request is refused only if both refuse. The result reports the budget that
-/// admits the request or, if they agree, the one that has more left.
+/// admits the request or, if both admit or both refuse, the one that has more left.
 pub fn either(key: Verdict, address: Verdict) -> Verdict {
     let better = match (key.admitted, address.admitted) {
         (true, false) => key,

@@ -12,7 +12,7 @@ pub enum ClientNet {
     V6(Ipv6Addr),
 }
 
-/// Reads the header in which the proxy in front of us states the client's address.
+/// Reads the header in which the proxy in front of this host states the client's address.
 ///
 /// The header must hold exactly one address. Such a proxy writes no list, port, zone or brackets, so any of these gives `None`.
 pub fn client_net(header: &str) -> Option<ClientNet> {
@@ -58,9 +58,10 @@ pub enum Neighbourhood {
 impl Neighbourhood {
     /// The neighbourhood's rate limit, as a multiple of one address's limit.
     ///
-    /// A /48 is a usual assignment to one site (RFC 6177): one party, with 65 536 /64 networks to call from. Sixteen is more than the
-    /// people of one site use at once without a key. A /24 is the smallest IPv4 block that is routed by itself. It may belong to one
-    /// party, or to 254 unrelated users, an office or a carrier-grade NAT, so its limit is twice as high.
+    /// A /48 is a usual assignment to one site (RFC 6177): one party, with 65 536 /64 networks to call from. Sixteen times the
+    /// limit of one address is more than the people of one site use at once without a key. A /24 is the smallest IPv4 block that is
+    /// routed by itself. A /24 may belong to one party, or to 254 unrelated users, an office or a carrier-grade NAT, so its limit is
+    /// twice that of a /48.
     pub const fn ratio(self) -> u32 {
         match self {
             Neighbourhood::V4(_) => 32,

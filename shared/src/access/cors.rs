@@ -20,7 +20,7 @@ pub const PREFLIGHT_SECONDS: &str = "86400";
 pub struct FirstParty(Vec<String>);
 
 impl FirstParty {
-    /// Reads a comma-separated list. Each entry is a scheme, a host and an optional port; the error is the first entry that is not.
+    /// Reads a comma-separated list. Each entry is a scheme, a host and an optional port. The error is the first malformed entry.
     pub fn parse(list: &str) -> Result<Self, String> {
         let mut origins = Vec::new();
         for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {

@@ -24,9 +24,9 @@ impl Kind {
     }
 }
 
-/// Hex digits behind the prefix: 128 random bits.
+/// Number of hex digits after the prefix: 128 random bits.
 const DIGITS: usize = 32;
-/// How many of these digits lists show, so that people can recognise a credential.
+/// Number of these digits that lists show, so that people can recognise a credential.
 const SHOWN_DIGITS: usize = 4;
 
 /// The SHA-256 of a credential's whole text, which identifies it everywhere except in requests. 128 random bits need no slow hash.

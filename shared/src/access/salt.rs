@@ -14,7 +14,7 @@ impl Salt {
         Salt(bytes)
     }
 
-    /// HMAC-SHA-256 of a name.
+    /// HMAC-SHA-256 of the text form of `name`, for example of a neighbourhood.
     pub fn hash(&self, name: &impl fmt::Display) -> [u8; 32] {
         // HMAC accepts keys of any length, so the default is never used.
         Hmac::<Sha256>::new_from_slice(&self.0)

@@ -12,7 +12,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 pub const REFUSED_MILLIS: i64 = 1_000;
 /// Valid keys in one generation; at most two generations are kept.
 const KEYS_PER_GENERATION: usize = 4_096;
-/// Refusals kept at once; while all of them are unexpired, further refusals are not recorded.
+/// Maximum number of refusals kept; while all of them are unexpired, further refusals are not recorded.
 const MAX_REFUSALS: usize = 4_096;
 
 /// The keys a host has recently found valid or invalid.

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-/// Entries of a forwarding header that are read, from the right.
+/// Maximum number of entries of `X-Forwarded-For` that are read, from the right.
 const MAX_HOPS: usize = 32;
 
 /// Address blocks of trusted proxies; none by default.

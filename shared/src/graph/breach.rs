@@ -246,7 +246,7 @@ impl Totals {
     }
 }
 
-/// Ids in `/v1/markets` by contract.
+/// Market ids in `/v1/markets`, by [`LendingMarket::contract`].
 pub type MarketIds = BTreeMap<String, String>;
 
 /// The preview of these markets.
@@ -273,7 +273,7 @@ pub fn preview<'a>(markets: &'a [LendingMarket], ids: &'a MarketIds) -> Preview<
     }
 }
 
-/// `None` without markets.
+/// The preview of one protocol's markets; `None` without markets.
 fn protocol<'a>(markets: &[&'a LendingMarket], ids: &'a MarketIds) -> Option<ProtocolBreach<'a>> {
     let first = markets.first()?;
     let read_to = markets.iter().map(|market| market.read_to).max()?;

@@ -1,4 +1,4 @@
-//! A hand-computed fall, separately reported unknown debt, and totals that add up.
+//! Tests of the breach preview: a fall computed by hand, unknown debt reported separately, and totals that add up.
 
 use super::*;
 use crate::scoring::canonical::Canonicalize;

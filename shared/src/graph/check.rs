@@ -54,7 +54,7 @@ impl FindingKind {
 /// A portfolio's exposure to one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposure {
-    /// The curator, bridge, feed, …
+    /// The key within the dimension, such as a curator, a bridge or a feed.
     pub key: String,
     /// Amount through all mappings. The amounts of a dimension add up exactly.
     pub usd: Usd,

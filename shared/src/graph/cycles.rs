@@ -88,7 +88,7 @@ impl<'a> ComponentGraph<'a> {
         self.vaults.get(number).copied()
     }
 
-    /// Whether its vaults are looked through into each other.
+    /// Whether edges between vaults of the component are followed.
     pub(super) const fn follows_inner_edges(&self) -> bool {
         self.vaults.len() <= MAX_FOLLOWED_COMPONENT
     }
@@ -138,7 +138,7 @@ impl<'a> ComponentGraph<'a> {
         cycles
     }
 
-    /// A shortest path including both ends; among equals the one through the smaller vaults.
+    /// A shortest path including both ends; of several, the one whose vaults have the smaller numbers, compared from `to` backwards.
     fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let distances = self.distances(from, Some(to));
         let mut path = vec![to];
@@ -156,7 +156,7 @@ impl<'a> ComponentGraph<'a> {
 /// Result of a breadth-first search in a [`ComponentGraph`].
 pub(super) struct Distances {
     root: usize,
-    /// Distance from the root, and the smallest holder that is one step nearer to it.
+    /// Distance from the root, and the holder with the smallest number that is one step nearer to the root.
     of: Vec<Option<(u32, usize)>>,
     /// The vaults in the order of their distance.
     order: Vec<usize>,

@@ -118,7 +118,7 @@ impl ExposureGraph {
         let mut usd = |share| price.as_mut().map(|price| price(share));
         let assets = self.assets(resolved, &mut usd);
         let gaps = resolved.gaps.iter();
-        // Nested vaults are resolved first, so their cycles have lower numbers; keep the highest.
+        // Nested vaults are resolved first, so the cycles of the most deeply nested vaults have the lowest numbers and are left out.
         let reported = resolved.cycles.iter().skip(resolved.cycles.len().saturating_sub(MAX_REPORTED_CYCLES));
         let unattributed =
             gaps.map(|(reason, share)| Unattributed { reason: *reason, share: *share, usd_exposure: usd(*share) });

@@ -63,11 +63,11 @@ pub struct AssetRoute {
     pub wrappers: Vec<String>,
     /// Its price feeds.
     pub oracles: Vec<OracleFeed>,
-    /// Bridges it came through. Each is exposed to the whole holding; an asset bridged in part is two parts.
+    /// Bridges that the asset came through. The whole holding is exposed to each of them; an asset bridged in part is given as two parts.
     pub bridges: Vec<Reference>,
-    /// Operator clusters behind the asset or its feeds. Each is exposed to the whole holding.
+    /// Operator clusters that the asset or its feeds depend on. The whole holding is exposed to each of them.
     pub clusters: Vec<String>,
-    /// Signer sets that can change the asset or its feeds. Each is exposed to the whole holding.
+    /// Signer sets that can change the asset or its feeds. The whole holding is exposed to each of them.
     pub signer_sets: Vec<Reference>,
 }
 

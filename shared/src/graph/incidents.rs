@@ -19,7 +19,7 @@ pub const MAP_VERSION: &str = "incident-map-1";
 /// Age in days after which an incident no longer counts.
 pub const WINDOW_DAYS: i64 = 365;
 
-/// Cluster key that collects every incident; distinct from all event ids.
+/// Key of a cluster that every vault hit by any incident belongs to; distinct from all event ids.
 const ANY: &str = "*";
 
 /// A published, unresolved incident and the vaults it hit.

@@ -1,4 +1,4 @@
-//! Holders are exposed in proportion, overlapping incidents count once, and totals add up.
+//! Tests of incident exposure: holders are exposed in proportion, overlapping incidents count once, and totals add up.
 
 use super::*;
 use crate::model::ids::{Address, ChainId};

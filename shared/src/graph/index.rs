@@ -51,9 +51,9 @@ impl Keys {
 /// The share of a position that is exposed to one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ExposedShare {
-    /// Through all mappings.
+    /// The share through all mappings.
     pub all: Share,
-    /// Through the mappings that are certain enough to reject ([`Trust::is_certain`]).
+    /// The share through the mappings that can cause a rejection ([`Trust::is_certain`]).
     pub certain: Share,
     /// The least trust of all mappings.
     pub trust: Trust,
@@ -129,7 +129,7 @@ impl Completeness {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     pub dimension: Dimension,
-    /// The curator, bridge, feed, …
+    /// The key within the dimension, such as a curator, a bridge or a feed.
     pub key: String,
     /// The share of a position that is exposed to the key.
     pub share: Share,

@@ -43,7 +43,7 @@ pub(super) struct ResolvedVault {
     pub gaps: BTreeMap<Gap, Share>,
     /// Responsible parties: curators, protocols, chains, clusters and signer sets of this vault, of nested vaults and of assets.
     pub parties: ExposedShares,
-    /// Cycles that it leads into, as indexes into [`ExposureGraph::cycles`].
+    /// Cycles that the vault leads into, as indexes into [`ExposureGraph::cycles`].
     pub cycles: BTreeSet<usize>,
     /// Whether an edge to a vault other than the root was not followed. The exposure of that vault's responsible parties may then be
     /// higher than counted.
@@ -63,7 +63,7 @@ pub struct ExposureGraph {
 /// How a nested vault is resolved.
 enum Inside<'a> {
     Resolved(&'a ResolvedVault),
-    /// The vault being resolved; its whole is counted already.
+    /// The vault being resolved. Its responsible parties already count for the whole vault.
     Root,
     /// A vault in the same component whose edge is not followed.
     Cut,
@@ -111,7 +111,7 @@ impl ExposureGraph {
         &self.facts
     }
 
-    /// Resolves the vaults of a component. Vaults they hold outside it must be resolved already.
+    /// Resolves the vaults of a component. Vaults outside the component that they hold must be resolved already.
     fn resolve(&mut self, nesting: &[Vec<usize>], component: &[usize]) {
         let component_graph = ComponentGraph::of(nesting, component);
         let cycles: Vec<Vec<usize>> = component_graph.cycles().into_iter().collect();
@@ -232,7 +232,7 @@ impl ExposureGraph {
     }
 }
 
-/// A vault's exposures for checks, given all routes and the keys of each.
+/// A vault's exposures for checks. `borne` has the keys of each of `routes`, in the same order.
 fn exposure(resolved: &ResolvedVault, routes: &[AssetRoute], borne: &[Vec<(Slot, Trust)>]) -> VaultExposure {
     let mut shares = resolved.parties.clone();
     for (route, share) in &resolved.assets {
@@ -257,7 +257,7 @@ impl ResolvedVault {
     }
 
     fn miss(&mut self, gap: Gap, share: Share) {
-        // Do not record a gap of zero.
+        // A gap of zero would mark the vault's assets as incomplete.
         if share > Share::ZERO {
             let missed = self.gaps.entry(gap).or_default();
             *missed = missed.plus(share);
@@ -326,7 +326,7 @@ fn operated(route: &AssetRoute) -> impl Iterator<Item = (Dimension, &str, Trust)
     clusters.chain(route.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
 }
 
-/// Keys that are exposed to a holding's whole share. A vendor of two of its feeds counts once.
+/// Keys that the whole share of a holding is exposed to. A vendor of two of the holding's feeds counts once.
 fn borne(route: &AssetRoute) -> impl Iterator<Item = (Dimension, &str, Trust)> {
     let vendors: BTreeSet<&str> = route.oracles.iter().filter_map(|feed| feed.vendor.as_deref()).collect();
     let feeds: BTreeSet<&str> = route.oracles.iter().map(|feed| feed.id.as_str()).collect();

@@ -31,7 +31,7 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// Hashes rows in the order given, which must follow from the rows themselves.
+    /// Hashes rows in the given order. The order must depend only on the rows' content, so that equal facts give the same hash.
     ///
     /// The text is hashed row by row and never held in memory as a whole.
     pub fn of<'a, R: Canonicalize + 'a>(

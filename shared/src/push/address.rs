@@ -170,7 +170,7 @@ pub struct Cidr {
 pub enum CidrError {
     /// Neither `address/prefix` nor an address.
     Malformed,
-    /// The address has bits set after the prefix, so either may be a mistake.
+    /// The address has bits set after the prefix, so the address or the prefix may be a mistake.
     HostBits,
     /// An IPv4-mapped IPv6 block; it would never match.
     Mapped,

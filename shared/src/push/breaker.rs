@@ -12,11 +12,12 @@ pub const PAUSE_SECONDS: i64 = 3_600;
 pub const FAILURES_IN_A_ROW: u32 = 3;
 /// Maximum time from the first to the last of these attempts, inclusive.
 pub const FAILURES_WITHIN_SECONDS: i64 = 15 * 60;
-/// Age in seconds up to which final outcomes count.
+/// Age in seconds up to which final outcomes count towards the failure ratio.
 pub const FINALS_WINDOW_SECONDS: i64 = 86_400;
 /// Minimum number of final outcomes for their failure ratio to count.
 pub const FINALS_AT_LEAST: u32 = 10;
-/// Consecutive pauses without a delivery; the last one disables the subscription instead.
+/// Consecutive openings of the breaker without a successful delivery in between; the last one disables the subscription instead of
+/// pausing it.
 pub const PAUSES_UNTIL_DISABLED: u8 = 3;
 
 named_enum! {
@@ -63,7 +64,7 @@ pub struct FailureRun {
 }
 
 impl FailureRun {
-    /// Adds a failure. True when it is at least the third and the last three are within [`FAILURES_WITHIN_SECONDS`].
+    /// Adds a failure. Returns whether there are at least three and the last three are within [`FAILURES_WITHIN_SECONDS`].
     fn add(&mut self, now: Timestamp) -> bool {
         let first_of_three = core::mem::replace(&mut self.second_latest, self.latest.replace(now));
         self.count = self.count.saturating_add(1);
@@ -106,7 +107,7 @@ pub enum Event {
     Tick,
 }
 
-/// A change of state. If a due pause also ended with the same event, only the later change is reported.
+/// A change of state. If the same event also ended a pause, only the later change is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transition {
     /// The pause ended.
@@ -197,7 +198,7 @@ impl Breaker {
         (three || finals.too_many_failed()).then(|| self.open(now)).flatten()
     }
 
-    /// Opens the breaker. Has no effect if it is open already, as when an attempt ends that was in flight.
+    /// Opens the breaker. Has no effect if it is open already, for example when an attempt ends that started before it opened.
     fn open(&mut self, now: Timestamp) -> Option<Transition> {
         if self.status != Status::Active {
             return None;

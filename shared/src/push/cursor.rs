@@ -125,7 +125,8 @@ pub fn is_of_current_timeline(jumps: &[Jump], tail: Cursor, cursor: Cursor) -> b
 /// The journal's retained range at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window<'a> {
-    /// The oldest operation younger than [`REPLAY_WINDOW_SECONDS`](super::stream_limits::REPLAY_WINDOW_SECONDS); one above `tail` when there is none.
+    /// The oldest operation younger than [`REPLAY_WINDOW_SECONDS`](super::stream_limits::REPLAY_WINDOW_SECONDS); one above `tail` when
+    /// there is none.
     pub floor: Cursor,
     /// The newest operation; 0 in a new journal.
     pub tail: Cursor,

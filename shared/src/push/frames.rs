@@ -59,7 +59,7 @@ pub struct StreamReplay {
     pub max_rows: u32,
 }
 
-/// A connection's first frames: `ready`, and for a cursor that cannot be resumed the gap and the checkpoint that replaces the
+/// A connection's first frames: `ready`, and, for a cursor that cannot be resumed, the gap and the checkpoint that replaces the
 /// cursor. `vault_id` is the stream's filter.
 pub fn opening(vault_id: Option<&str>, start: &Start) -> Vec<u8> {
     let mut frames = ready(vault_id, start.after);

@@ -121,7 +121,7 @@ fn within_tolerance(seconds: &str, now: Timestamp) -> Result<(), SignatureError>
     if away > TOLERANCE_SECONDS { Err(SignatureError::OutsideTolerance) } else { Ok(()) }
 }
 
-/// Compares in constant time, and makes every comparison.
+/// Compares `mac` with every signature in constant time; a match does not end the comparisons early.
 fn any_matches(mac: &Hmac<Sha256>, signatures: &[Vec<u8>]) -> Result<(), SignatureError> {
     let matches = signatures.iter().filter(|signature| mac.clone().verify_slice(signature).is_ok()).count();
     if matches > 0 { Ok(()) } else { Err(SignatureError::Mismatch) }
@@ -160,7 +160,8 @@ impl SigningSecrets {
         core::iter::once(&self.current).chain(overlapping.map(|(secret, _)| secret))
     }
 
-    /// `X-Service-Signature` over `body`, signed at `now`. Every attempt is signed anew, because retries exceed the receiver's tolerance.
+    /// `X-Service-Signature` over `body`, signed at `now`. Every attempt is signed anew, because later retries are made
+    /// after the receiver's tolerance for an earlier signature.
     pub fn sign(&self, body: &[u8], now: Timestamp) -> String {
         let seconds = format!("{}", now.as_seconds());
         let mut header = format!("t={seconds}");

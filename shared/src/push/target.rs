@@ -95,7 +95,7 @@ named_enum! {
 }
 
 impl Refusal {
-    /// The requirement that is violated, to follow the field's name.
+    /// The violated requirement, worded to follow the field's name in an error message.
     pub const fn reason(self) -> &'static str {
         match self {
             Refusal::TooLong => "must be at most 2048 bytes long",

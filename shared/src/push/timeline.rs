@@ -60,14 +60,14 @@ pub const OPERATIONS: Numbers = Numbers { bits: 32 };
 pub const ROWS: Numbers = Numbers { bits: 21 };
 
 impl Numbers {
-    /// The head of a new timeline: its first number is one higher. Above `above`, and distinct from the heads of other timelines with
-    /// high probability. `None` when no epoch is left.
+    /// The head of a new timeline, whose first number is one higher. The head is above `above` and, with high probability, distinct
+    /// from the heads of other timelines. `None` when no epoch is left.
     pub fn new_head(self, above: u64, entropy: StepEntropy) -> Option<u64> {
         let clock = entropy.seconds.saturating_sub(BEGINNING).clamp(0, LAST_OF_A_CLOCK).unsigned_abs();
         let reached = above.checked_shr(self.bits)?;
         let epoch = match clock > reached {
             true => clock,
-            // Uses other random bits than the offset below.
+            // The choice uses the upper random bits; the offset below uses the lower ones.
             false => {
                 let room = LAST.checked_sub(reached.checked_add(1)?)?;
                 reached.checked_add(1)?.checked_add((entropy.random >> 32) % CHOICE.min(room.saturating_add(1)))?

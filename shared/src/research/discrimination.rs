@@ -11,7 +11,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample<'a> {
     pub vault_id: &'a str,
-    /// Vaults with correlated losses share a group (otherwise the vault itself); samples of one group are not independent.
+    /// Vaults with correlated losses share a group; any other vault is its own group. Samples of one group are not independent.
     pub group: &'a str,
     /// The tested value at that instant.
     pub value: MilliPoints,
@@ -135,7 +135,7 @@ fn area(by_value: &BTreeMap<MilliPoints, (u64, u64)>, losses: u64, kept: u64) ->
     Some(Ppm(i64::try_from(rhe(twice * 1_000_000, 2 * pairs)).unwrap_or(i64::MAX)))
 }
 
-/// The number of samples per group, among those with or without a loss.
+/// The number of samples per group, among the samples with a loss if `lost`, otherwise among those without.
 fn by_group<'a>(samples: &[Sample<'a>], lost: bool) -> BTreeMap<&'a str, u64> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.lost == lost) {

@@ -1,10 +1,11 @@
 //! Promotion gates: the evidence a record needs before it is published.
 //!
 //! A gate checks whether there is enough evidence, never the result: a backtest that contradicts the scores passes the same gate as one
-//! that supports them. A record that does not pass stays a draft, and the report on discrimination says so.
+//! that supports them. A record that does not pass stays a draft; the discrimination report lists the requirements that a backtest does
+//! not meet.
 //!
-//! Predictions are gated before they are recorded: one is made only for a vault whose price is read, so that its outcome can be
-//! observed. Afterwards none is removed, whether it came true or not.
+//! Predictions are gated before they are recorded: a prediction is recorded only for a vault whose price is read, so that its outcome
+//! can be observed. A recorded prediction is never removed, whatever its outcome.
 
 use super::discrimination::Discrimination;
 use crate::scoring::named_enum;
@@ -16,7 +17,8 @@ pub const MIN_SAMPLES: u64 = 100;
 pub const MIN_OF_EACH: u64 = 10;
 /// Minimum number of vaults among the samples.
 pub const MIN_VAULTS: u64 = 20;
-/// Minimum number of vaults with a loss, and of groups with a loss: ten losses of one vault, or of one incident, are one case.
+/// Minimum number of vaults with a loss, and of groups with a loss, because several losses of one vault or of one incident are not
+/// independent.
 pub const MIN_LOSS_GROUPS: u64 = 10;
 
 named_enum! {
@@ -56,7 +58,7 @@ pub fn backtest(found: &Discrimination) -> Vec<Unmet> {
     ])
 }
 
-/// The requirements that a claim about rows does not meet: at least one row was checked, and no row violates the claim.
+/// The requirements that a claim about rows does not meet. A claim needs at least one checked row, and every row must satisfy it.
 pub fn claim(checked: u64, violations: u64) -> Vec<Unmet> {
     lacking([(checked == 0, Unmet::NothingChecked), (violations > 0, Unmet::Violated)])
 }

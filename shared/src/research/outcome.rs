@@ -58,7 +58,8 @@ named_enum! {
 pub const LOSS_FROM_BP: i64 = 100;
 /// A window is evaluated only if a price was read within this many days before it.
 pub const BASE_WITHIN_DAYS: i64 = 7;
-/// "No loss" needs a changed price after this fraction (numerator, denominator) of the window: a vault that is not read is not proven sound.
+/// "No loss" requires a changed price at or after this fraction (numerator, denominator) of the window, because a vault whose price is not
+/// read may have lost value.
 const LAST_QUARTER_FROM: (i64, i64) = (3, 4);
 /// Largest plausible rise of a price per share between two prices, as a factor. A larger rise means that the series is broken (the contract
 /// or its decimals changed, or almost no shares remained), so its falls are not losses.
@@ -89,9 +90,9 @@ fn is_late(at: Timestamp, from: Timestamp, horizon: Horizon) -> bool {
     at.seconds_since(from) * denominator >= horizon.seconds() * numerator
 }
 
-/// Whether there was a loss in the window that begins at `from`; none when there are too few readings to conclude that there was none.
+/// Whether there was a loss in the window that begins at `from`; `None` if there are too few readings to rule out a loss.
 ///
-/// A loss that was read counts however few the readings are, so missing readings can hide a loss but never create one.
+/// An observed loss counts even with few readings, so missing readings can hide a loss but never create one.
 pub fn price_loss(prices: WindowPrices, from: Timestamp, horizon: Horizon) -> Option<bool> {
     let moved_at = prices.moved_at?;
     if prices.drawdown_bp >= LOSS_FROM_BP {
@@ -146,7 +147,7 @@ mod tests {
             (price_loss(prices, from, month), prices.only_repeats(from, month))
         };
         assert_eq!([seen(None), seen(Some(122)), seen(Some(123))], [(None, true), (None, true), (Some(false), false)]);
-        // Without a price in the last quarter, nothing is repeated there.
+        // The last quarter has no price, so it has no repeated price either.
         assert!(!moving(0, Some(110)).only_repeats(on_day(100), Horizon::Month));
     }
 

@@ -8,7 +8,7 @@ use crate::wire::headers;
 use alloc::borrow::Cow;
 use alloc::format;
 
-/// Start of the deprecation of all these fields: the first release, 2026-11-21T00:00:00Z, in Unix seconds.
+/// Start of the deprecation of all deprecated fields: the first release, 2026-11-21T00:00:00Z, in Unix seconds.
 pub const DEPRECATED_SINCE: i64 = 1_795_219_200;
 /// The part of the documentation that names the replacements.
 pub const GUIDE: &str = "/v1/docs#deprecated";
@@ -28,7 +28,7 @@ pub struct Deprecated {
     pub place: Place,
     /// Dotted path from the row or object that the route returns or accepts, such as `institutional.aum_usd`.
     pub field: &'static str,
-    /// What to use instead, as plain text without Markdown: a clause of the OpenAPI document and of the guide.
+    /// What to use instead, as a clause in plain text without Markdown. The OpenAPI document and the guide publish it.
     pub instead: &'static str,
     /// Announced removal date as an HTTP date, the value of `Sunset` (RFC 8594).
     pub sunset: Option<&'static str>,

@@ -26,7 +26,8 @@ pub struct Route {
     pub rate_limit_class: RateLimitClass,
     /// How long a response is cached.
     pub cache: Cache,
-    /// The kinds of facts that a response depends on: a change of them outdates cached responses. Every cached route has at least one.
+    /// The kinds of facts that a response depends on: a change of these facts outdates cached responses. Every cached route has at
+    /// least one tag.
     pub tags: &'static [Tag],
     /// Whether the response contains scores, tiers or figures derived from them; such a route answers 503 in fail-closed mode. Immutable records of
     /// the past are still served: published events, a basket version by its id, and results of backtests.
@@ -67,7 +68,7 @@ impl Route {
         self.id == RouteId::EventStream
     }
 
-    /// The access rule in force. During its rollout (`anonymous_stream`) the event stream needs no key.
+    /// The access rule in force. While `anonymous_stream` is set, during the rollout of the event stream, the stream needs no key.
     pub fn access_now(&self, anonymous_stream: bool) -> Access {
         if self.streams() && anonymous_stream { Access::Public } else { self.access }
     }

@@ -148,7 +148,7 @@ fn literal_segments(template: &'static str, path: &str) -> Option<u32> {
 const MAY_CONTAIN_SLASH: [&str; 1] = ["symbol"];
 
 /// The decoded parameters; `None` for an invalid escape, for an escaped path separator or control character, and for `.` and `..`.
-/// URL parsers resolve these two as path steps even when they are escaped, so they cannot be forwarded in any spelling.
+/// URL parsers treat `.` and `..` as dot segments even when they are percent-encoded, so these values cannot be forwarded to the origin.
 fn values(template: &'static str, path: &str) -> Option<Vec<String>> {
     template
         .split('/')

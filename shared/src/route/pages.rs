@@ -26,7 +26,7 @@ pub enum Pages {
 }
 
 impl Pages {
-    /// The rows that a query selects: the number of rows before them, and their own number. `None` beyond the last page.
+    /// The rows that a query selects, as the number of rows to skip and the number of rows to return. `None` beyond the last page.
     pub fn rows(self, query: &Query) -> Option<(u64, u64)> {
         match self {
             Pages::Numbered { .. } => self.page(query).map(|page| (page.offset(), page.size)),

@@ -5,7 +5,7 @@ use crate::wire::Timestamp;
 /// Handling of a whole number above its maximum. A number below the minimum, or a value that is not a number, is always answered with 400.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnOverflow {
-    /// The maximum is used instead: page sizes, points, days.
+    /// The maximum is used instead, for example for page sizes and for numbers of points or days.
     Clamp,
     /// 400 `INVALID_PARAMETER`.
     Reject,
@@ -63,7 +63,7 @@ pub enum Kind {
     Instant,
 }
 
-/// Maximum length of a meaningful verbatim text, in characters.
+/// Maximum length of a verbatim text that a route can accept, in characters.
 pub const MAX_VERBATIM_CHARS: usize = 64;
 
 /// The registry in which the names of a filter are looked up.
@@ -89,7 +89,7 @@ impl Registry {
 /// The value of an absent parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Default {
-    /// No value: absence has its own meaning.
+    /// No value; each route defines what absence means.
     Absent,
     /// No value: absence is answered with 400 `MISSING_PARAMETER`.
     Required,

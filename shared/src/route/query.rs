@@ -1,7 +1,7 @@
 //! Parses query strings by a route's parameters, and prints them in canonical form.
 //!
 //! Unknown parameters are dropped here, so they reach neither a cache key nor the origin. Their names are reported to the caller; with
-//! `strict=true` they are refused. An error lists every fault of the query.
+//! `strict=true` they are refused. An error lists all invalid parameters or, if none is invalid, all missing ones.
 
 use super::bounds::LIST_NAMES;
 use super::param::{Default, Kind, MAX_VERBATIM_CHARS, OnInvalid, OnOverflow, Param, Value};
@@ -34,7 +34,7 @@ impl PartialEq for Query {
 }
 
 impl Query {
-    /// Parses the text after `?`. The error is a 400 that names every invalid parameter with its bounds.
+    /// Parses the text after `?`. The error is a 400 that names every invalid or missing parameter with its bounds.
     pub fn parse(params: &'static [Param], text: &str) -> Result<Query, ApiError> {
         let mut values: Vec<Option<Value>> = params.iter().map(|_| None).collect();
         let mut seen: Vec<bool> = params.iter().map(|_| false).collect();
@@ -134,7 +134,8 @@ impl Query {
         }
     }
 
-    /// The canonical form of this query: known parameters in alphabetical order, without defaults, with values printed again.
+    /// The canonical form of this query: the known parameters in alphabetical order, without those at their default, with parsed values
+    /// printed in one form.
     ///
     /// Equivalent queries have the same canonical form. It is used in the cache key and in the request to the origin.
     pub fn canonical(&self) -> String {
@@ -275,7 +276,7 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
     }
 }
 
-/// Decimal digits with an optional sign. A number that does not fit counts as the extreme of its sign, so that clamping still works.
+/// Decimal digits with an optional sign. A number outside `i64` counts as `i64::MIN` or `i64::MAX`, so that it is still clamped or refused.
 fn whole_number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {

@@ -23,7 +23,7 @@ pub enum RateLimitClass {
 }
 
 impl RateLimitClass {
-    /// Whether responses count in the error rate that the status feed reports. Probes of the service's own state do not.
+    /// Whether responses count in the error rate that the status feed reports. Status, health and unmetered requests do not.
     pub const fn is_traffic(self) -> bool {
         !matches!(self, RateLimitClass::Status | RateLimitClass::Health | RateLimitClass::Unmetered)
     }

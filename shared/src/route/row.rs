@@ -51,11 +51,12 @@ pub enum Access {
 pub struct Cache {
     /// Seconds for which a response is fresh; 0 means that it is not cached.
     pub fresh: u32,
-    /// Stale-if-error: seconds after that in which the cached response may replace a failed read (RFC 5861).
+    /// Stale-if-error (RFC 5861): seconds after the fresh period during which the cached response may replace a failed read.
     pub stale_if_error: u32,
     /// Whether each caller class has its own cached response.
     pub by_class: bool,
-    /// Whether a response may be withdrawn permanently. A cached response that lacks a known change then never replaces a failed read.
+    /// Whether a response may be withdrawn permanently. If so, a cached response replaces a failed read only while no newer version of its
+    /// tags is known.
     pub withdrawable: bool,
     /// `Cache-Control` for caches between the edge and the caller; `None` makes them revalidate every time.
     pub beyond: Option<&'static str>,
@@ -86,7 +87,7 @@ impl Cache {
         Cache { beyond: Some("public, max-age=31536000, immutable"), withdrawable: true, ..Cache::public(60) }
     }
 
-    /// Built into the program: not cached at the edge; other caches revalidate it after five minutes.
+    /// For a response that is built into the program: the edge does not cache it; other caches revalidate it after five minutes.
     pub const fn built_in() -> Cache {
         Cache { beyond: Some("public, max-age=300, must-revalidate"), ..Cache::NEVER }
     }

@@ -113,18 +113,18 @@ impl TagVersions {
         }
     }
 
-    /// Raises every version to that of `others`, if that is newer. Returns whether any changed.
+    /// Raises each version to the one in `others`, where `others` has a newer one. Returns whether any version changed.
     pub fn raise_to(&mut self, others: &TagVersions) -> bool {
         others.iter().fold(false, |changed, (tag, version)| self.raise(tag, version) || changed)
     }
 
-    /// These versions, with that of `tag` raised to at least `version`.
+    /// The same versions, except that the version of `tag` is at least `version`.
     pub fn with(mut self, tag: Tag, version: i64) -> Self {
         self.raise(tag, version);
         self
     }
 
-    /// The versions of `tags` alone.
+    /// The versions of `tags` only; the versions of all other tags are zero.
     pub fn only(&self, tags: &[Tag]) -> Self {
         let mut versions = TagVersions::default();
         for tag in tags {

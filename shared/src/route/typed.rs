@@ -6,7 +6,7 @@ use super::param::{Default, Kind, OnInvalid, Param};
 pub trait Parameter {
     /// The conversion of the parsed value to the handler's type.
     type Read: kinds::Read;
-    /// Its name, bounds and default.
+    /// Name, bounds and default of the parameter.
     const PARAM: Param;
 }
 
@@ -151,7 +151,7 @@ pub mod kinds {
             }
         }
 
-        /// The value, if rows must have one.
+        /// The value that rows must have; `None` if the filter is absent or matches no row.
         pub fn only(self) -> Option<T> {
             match self {
                 Matches::Only(value) => Some(value),

@@ -1,4 +1,4 @@
-//! Parameters that a route does not have, and names in filters that are in no registry.
+//! Reports parameters that a route does not have, and names in filters that the registries do not contain.
 //!
 //! Response headers report both to the caller. They repeat the caller's own text, so it is percent-encoded and its length is limited.
 
@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 /// Maximum number of names in a header; `...` stands for the others.
 const MAX_NAMES: usize = 10;
-/// Maximum length of one repeated text in bytes; `*` stands for the rest.
+/// Maximum length, in bytes, of one text of the caller in a header or an error; `*` stands for the rest.
 const MAX_SHOWN_BYTES: usize = 60;
 /// Maximum length of a name for which a similar parameter is suggested, in bytes.
 const MAX_MISTYPED_BYTES: usize = 40;
@@ -129,7 +129,8 @@ fn shown(text: &str) -> String {
     out
 }
 
-/// The parameter with the name most similar to `name`, if their distance is at most a third of its length.
+/// The name of the parameter that is most similar to `name`, if the edit distance is at most a third of the length of `name`. Letter
+/// case, `_` and `-` are ignored.
 fn nearest(params: &'static [Param], name: &str) -> Option<&'static str> {
     if name.len() > MAX_MISTYPED_BYTES {
         return None;

@@ -1,6 +1,7 @@
 //! The text a reviewer signs: one canonical text per version of a review.
 //!
-//! Every field of it is published (dimensions in milli-points), so that a reader of the keyed detail can rebuild and verify it.
+//! Every field of the text is published, so a client that reads the asset detail with a key can rebuild the text and verify the
+//! signature. The text states dimensions in milli-points.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -9,7 +10,7 @@ use crate::scoring::asset::{Dimensions, ReviewStatus};
 use crate::scoring::canonical::Canonical;
 use crate::wire::time::{Micros, Timestamp};
 
-/// Domain separation: no other text that a key signs has this purpose.
+/// Domain separation: distinguishes a signed review from every other text that is signed with the same key.
 const PURPOSE: &str = "rds.asset_review";
 /// Version of the text's layout.
 const LAYOUT: i64 = 1;

@@ -21,9 +21,9 @@ pub struct BorrowCost {
     pub status: BorrowIncentiveStatus,
     /// Sum of the priced incentives; null when they are unavailable or do not apply.
     pub reward_apr: Option<f64>,
-    /// Quote minus incentives, may be negative; null when either is unknown.
+    /// Gross borrow quote minus incentives; may be negative. Null when either is unknown.
     pub apr_net: Option<f64>,
-    /// Whether there are token incentives or points for borrowers, whatever the status.
+    /// Whether the reading contains token incentives or points for borrowers, even if a token incentive has no usable price.
     pub has_rewards: bool,
 }
 
@@ -82,9 +82,9 @@ fn priced(apr: Option<f64>) -> Option<f64> {
     apr.filter(|apr| apr.is_finite() && *apr >= 0.0)
 }
 
-/// Interest paid by borrowers as a fraction of the whole supply, before fees; an operational proxy that ignores `borrow_status`.
+/// Interest paid by borrowers as a fraction of the whole supply, before fees; an estimate that ignores `borrow_status`.
 ///
-/// `covered` is whether the vault is a money market with meaningful inputs; otherwise the result is null.
+/// `covered` states whether the vault is a money market; for other vaults the result is null.
 pub fn gross_interest_apy(covered: bool, borrow_apr: Option<f64>, utilization: Option<f64>) -> Option<f64> {
     let (borrow_apr, utilization) = borrow_apr.zip(utilization).filter(|_| covered)?;
     Some(borrow_apr * utilization).filter(|apy| apy.is_finite())

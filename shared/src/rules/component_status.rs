@@ -12,18 +12,18 @@ use alloc::vec::Vec;
 pub const RECENT_SECONDS: i64 = 15 * 60;
 /// Maximum age of the newest vault sync, in seconds.
 pub const FRESH_SECONDS: i64 = 90 * 60;
-/// The error rate is judged from this many responses on.
+/// Minimum number of responses for which the error rate is judged.
 const MIN_REQUESTS: u64 = 200;
 /// Maximum 5xx responses per thousand: 0.5 percent.
 const MAX_ERRORS_PER_MILLE: u64 = 5;
-/// Consecutive failed samples from which on the component is down.
+/// Number of consecutive failed samples at which the component is down.
 const FAILED_SAMPLES: u64 = 3;
-/// The delivery rate is judged from this many attempts on.
+/// Minimum number of attempts for which the delivery rate is judged.
 const MIN_ATTEMPTS: u64 = 10;
 /// Minimum percentage of attempts that succeed.
 const MIN_DELIVERED_PERCENT: u64 = 80;
 
-/// A component's status, with a detail for the reader where there is one.
+/// A component's status, with an optional explanation for readers of the status feed.
 pub type ComponentFinding = (ComponentStatus, Option<Cow<'static, str>>);
 
 const FINE: ComponentFinding = (Operational, None);
@@ -42,7 +42,7 @@ pub const fn api(heartbeat_succeeded: bool) -> ComponentFinding {
     }
 }
 
-/// Reachability from outside: `None` where no sample was recorded within [`RECENT_SECONDS`].
+/// Reachability from outside. `failed_in_a_row` is `None` if no sample was recorded within [`RECENT_SECONDS`].
 pub fn reachability(failed_in_a_row: Option<u64>) -> ComponentFinding {
     match failed_in_a_row {
         None => (Operational, Some("not sampled from outside within 15 minutes".into())),

@@ -61,8 +61,8 @@ impl Kept {
     /// Keeps the extremes of as many equal buckets as the budget allows.
     ///
     /// Columns often peak together, so far fewer points are needed than two per column and bucket. The number of buckets is therefore
-    /// doubled until it no longer fits, then refined by bisection. A budget too small for one bucket takes the global extremes in
-    /// column order.
+    /// doubled until their extremes exceed the budget, then refined by bisection. If the budget is too small for one bucket, it goes to
+    /// the global extremes in column order.
     fn keep_extremes(&mut self, columns: &[Vec<f64>]) {
         for at in extremes(columns, self.flags.len()) {
             self.keep(at);
@@ -82,7 +82,7 @@ impl Kept {
         }
     }
 
-    /// Finds the largest number of buckets that fits, between one that fits and one that does not. `chosen` receives its selection.
+    /// Finds the largest number of buckets whose extremes fit the budget, between `fits` and `too_many`. `chosen` receives these extremes.
     fn bisect(&self, columns: &[Vec<f64>], mut fits: usize, mut too_many: usize, chosen: &mut Vec<usize>) {
         while too_many - fits > 1 {
             let middle = fits.midpoint(too_many);
@@ -95,7 +95,7 @@ impl Kept {
         }
     }
 
-    /// The extremes of buckets of `bucket_len` points that are not kept yet.
+    /// The points that are not kept yet among the extremes of buckets of `bucket_len` points.
     fn missing(&self, columns: &[Vec<f64>], bucket_len: usize) -> Vec<usize> {
         let mut found = extremes(columns, bucket_len);
         found.sort_unstable();

@@ -1,8 +1,8 @@
 //! Publication: when a raw score becomes the published one.
 //!
 //! A promotion must last for 6 hours and a soft demotion for 24, each measured by one clock per tier boundary; a hard drop is published
-//! at once. Until then the score is clamped into the published band, so that the published tier is always the tier of the published
-//! score. Moves below 0.05 inside a tier are not published.
+//! at once. While a tier change is pending, the score is clamped to the range of the published tier, so that the published tier is always
+//! the tier of the published score. Moves below 0.05 inside a tier are not published.
 
 use super::tiers::{CORE_FLOOR, PRIME_FLOOR, SCORE_STEP, Tier, tier_of};
 use crate::scoring::{MilliPoints, named_enum};
@@ -23,7 +23,7 @@ pub const HARD_BELOW_ANCHOR: i32 = 1500;
 pub struct BoundaryClock {
     /// Whether the raw score is at or above the boundary.
     pub above: bool,
-    /// The run in which the raw score came to this side.
+    /// Time of the score run in which the raw score crossed to this side.
     pub since: Timestamp,
 }
 
@@ -32,7 +32,7 @@ impl BoundaryClock {
         BoundaryClock { above: raw.get() >= boundary.get(), since: now }
     }
 
-    /// Restarts when the raw score has changed sides.
+    /// Restarts the clock if the raw score has crossed the boundary.
     fn update(&mut self, boundary: MilliPoints, raw: MilliPoints, now: Timestamp) {
         let seen = BoundaryClock::start(boundary, raw, now);
         if seen.above != self.above {
@@ -48,13 +48,13 @@ impl BoundaryClock {
 /// The published rating of a vault, with the state that the next run needs; one database row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rating {
-    /// The published score; its tier is always [`tier_of`] it.
+    /// The published score; [`tier_of`] gives the published tier.
     pub score: MilliPoints,
     /// The last score published outside a dwell; a sudden drop is measured from it.
     pub anchor: MilliPoints,
-    /// The boundary between Edge and Core.
+    /// Clock of the boundary between Edge and Core.
     pub core: BoundaryClock,
-    /// The boundary between Core and Prime.
+    /// Clock of the boundary between Core and Prime.
     pub prime: BoundaryClock,
 }
 
@@ -85,7 +85,7 @@ named_enum! {
     }
 }
 
-/// A change to persist: one score-history point and one `rating.changed`.
+/// A change to persist: one score-history point and one `rating.changed` operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     pub change_type: ChangeType,
@@ -294,7 +294,7 @@ mod tests {
         let restated = vault.step(at(2), score(7900), false, true).unwrap();
         assert_eq!((restated.change_type, restated.new_tier), (ChangeType::Methodology, Some(Tier::Core)));
         assert_eq!(vault, Publication::first(at(2), score(7900)));
-        // Less than 0.05 in the same tier stays unpublished under a new methodology too.
+        // A move of less than 0.05 in the same tier is not published under a new methodology either.
         assert_eq!(vault.step(at(3), score(7940), false, true), None);
         assert_eq!(vault.score(), score(7900));
     }

@@ -1,6 +1,6 @@
-//! How concentrated a vault's shares are, from balances of any size.
+//! Concentration of a vault's holders, from balances of any size.
 //!
-//! Shares are exact quotients of integers, rounded once, half up, to a millionth.
+//! Each fraction is an exact quotient of integers, rounded once, half up, to a millionth.
 
 use alloc::vec::Vec;
 
@@ -27,7 +27,7 @@ pub struct Concentration {
     pub top5: Ppm,
     /// The ten largest.
     pub top10: Ppm,
-    /// Herfindahl–Hirschman index: the sum of the squared shares. From above 0 to 1, which is a single holder.
+    /// Herfindahl–Hirschman index: the sum of the squared fractions. Above 0; 1 for a single holder.
     pub hhi: Ppm,
 }
 
@@ -167,7 +167,8 @@ mod tests {
             let balances: Vec<Balance> = raw.iter().map(|raw| Balance { raw: (*raw).into(), managed: false }).collect();
             let all = figures(&balances).all.unwrap();
             prop_assert!(all.top1 <= all.top5 && all.top5 <= all.top10 && all.top10 <= Ppm::ONE);
-            // The index lies between that of equal holders and the largest share; each is rounded on its own.
+            // The index is at least that of equal holders and at most the largest fraction. Each value is rounded on its own, so the
+            // bounds allow a difference of one millionth.
             let equal = Ppm::ONE.0 / raw.len() as i64;
             prop_assert!(all.hhi.0 + 1 >= equal && all.hhi.0 <= all.top1.0 + 1);
             if raw.len() <= 10 {

@@ -69,7 +69,7 @@ pub fn deposit_status(spoke: Option<SpokeGate>, hub: Option<HubGate>) -> Deposit
     if spoke.is_some() { DepositStatus::Open } else { DepositStatus::Unknown }
 }
 
-/// Headroom under the hub's add cap in USD; null when it is uncapped, not observable, or has no price.
+/// Headroom under the hub's add cap in USD; null if the hub sets no cap or was not read, or if the price is unknown.
 pub fn deposit_capacity_usd(hub: Option<HubGate>, price_usd: Option<f64>) -> Option<f64> {
     let (room, price) = hub?.add_room().zip(price_usd)?;
     Some(room * price).filter(|capacity| capacity.is_finite())

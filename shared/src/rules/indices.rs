@@ -6,9 +6,9 @@
 //! level(day) = level(link) · Σ weight · price(day) / price(link)
 //! ```
 //!
-//! The level of a link's own day is that of the previous version, so a rebalance does not move the level. A day with a missing price is
-//! a gap; it does not affect the days around it. A version that cannot be linked on its first day is linked on the first later day on
-//! which all its vaults, and all vaults of the version held, were read.
+//! On the day on which a version is linked, the level is still computed from the previous version, so a rebalance does not move the level.
+//! A day with a missing price is a gap; it does not affect the days around it. A version that cannot be linked on its first day is linked
+//! on the first later day on which all its vaults, and all vaults of the version held, were read.
 //!
 //! All values are integers: a price in 10⁻¹⁸, a ratio in 10⁻¹², a level in 10⁻⁶, each rounded half to even once. A chain continues from
 //! the rounded, published level, so that a client with the prices and weights computes the same digits.
@@ -22,7 +22,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
-/// Version of these rules.
+/// Version of the index rules.
 pub const METHODOLOGY: &str = "index-1.0.0";
 /// Decimal places of a price.
 pub const PRICE_DECIMALS: u32 = 18;
@@ -46,7 +46,7 @@ impl Level {
     /// Largest level, 10⁹: above it a double no longer preserves every digit of a JSON number. A larger level is out of range.
     const MAX: u128 = 1_000_000_000_000_000;
 
-    /// In millionths.
+    /// The level in millionths.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -66,12 +66,12 @@ impl Price {
     /// Plausibility bound: 100 million units of the vault's asset per share.
     const MAX: u128 = 10_u128.pow(8 + PRICE_DECIMALS);
 
-    /// From units of 10⁻¹⁸; none for 0 or above the plausibility bound.
+    /// A price from units of 10⁻¹⁸; `None` for 0 and above the plausibility bound.
     pub const fn new(units: u128) -> Option<Self> {
         if units > 0 && units <= Self::MAX { Some(Price(units)) } else { None }
     }
 
-    /// From a reading, by its shortest decimal text; none outside the range of a price.
+    /// A price from a reading, converted through its shortest decimal text; `None` outside the range of a price.
     pub fn read(value: f64) -> Option<Self> {
         u128::try_from(wide_from_float(value, PRICE_DECIMALS).ok()?).ok().and_then(Price::new)
     }
@@ -199,7 +199,7 @@ pub fn chain(versions: &[IndexVersion], prices: &ClosingPrices, through: Day) ->
         chain.days.push(IndexDay { day, held: held.as_ref().map(|held| held.link.version), level });
         let next = day.plus(1);
         if next <= day {
-            // The calendar ends here.
+            // `Day::plus` saturates at the last representable day.
             break;
         }
         day = next;

@@ -126,7 +126,7 @@ fn weights() -> impl Strategy<Value = Vec<i64>> {
     })
 }
 
-/// One to three versions of the same names with different weights.
+/// One to three versions of the same vaults with different weights, and the prices.
 fn world() -> impl Strategy<Value = (Vec<IndexVersion>, Vec<Vec<u64>>)> {
     (prop::collection::vec((weights(), 1_i64..5), 1..4), table()).prop_map(|(drawn, table)| {
         let mut at = 0;
@@ -151,7 +151,7 @@ proptest! {
         let chain = chained(&versions, &table);
         prop_assert_eq!(chain.days.len(), DAYS);
         for (row, it) in table.iter().zip(&chain.days) {
-            // All versions have the same names, so a day is complete for all of them or for none.
+            // All versions have the same vaults, so a day is complete for all versions or for none.
             prop_assert_eq!(it.level.is_ok(), row.iter().all(|units| *units > 0));
         }
     }
@@ -182,7 +182,7 @@ proptest! {
     fn a_price_on_a_day_without_a_link_changes_that_day_only((versions, table) in world(), at in 0..DAYS, one in 0..IDS.len()) {
         let before = chained(&versions, &table);
         prop_assume!(before.links.iter().all(|link| link.day != day(i64::try_from(at).unwrap())));
-        // An incomplete day might become a link.
+        // On an incomplete day, the changed price could be the missing one, and a version could then be linked.
         prop_assume!(before.days[at].level.is_ok());
         for units in [0, 3_000_000_000_000_000_000] {
             let mut other = table.clone();

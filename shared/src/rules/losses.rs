@@ -32,11 +32,11 @@ impl LossSeverity {
     }
 }
 
-/// The severity by which a case is shown and filtered: the casebook's own label verbatim, else the severity of the published registry
-/// row, else the band of its loss.
+/// The severity by which a case is shown and filtered: the label that the casebook (the source of the case) gives it, verbatim; else the
+/// severity of the published registry row; else the band of the loss.
 ///
-/// The documented last resort is `Info`, but every listed case has a loss and therefore a band; `Info` would understate a large loss
-/// that was never labelled.
+/// The documented fallback is `Info`, but every listed case has a loss and therefore a band, and `Info` would understate a large loss
+/// without a label.
 pub fn severity_of(label: Option<&str>, registry: Option<Severity>, loss: Cents) -> String {
     match (label, registry) {
         (Some(label), _) => label.into(),

@@ -33,7 +33,7 @@ pub struct MarketTotals {
     pub borrow_observed_count: u64,
     /// Sum of the supplies read; 0 when none was.
     pub supplied_usd: f64,
-    /// Sum over the observed borrow sides; null, never 0, without any.
+    /// Borrowed value of the reserves whose borrow side was read; null, not 0, if none was read.
     pub borrowed_usd: Option<f64>,
     /// `borrowed_usd` over the supply of the same reserves; null when that supply is 0.
     pub utilization: Option<f64>,
@@ -69,7 +69,7 @@ pub fn by_supply(a: Option<f64>, b: Option<f64>) -> Ordering {
     }
 }
 
-/// Maximum length of a key derived from a name, before its number is appended.
+/// Maximum length, in characters, of a key derived from a name, without the number that [`numbered_key`] appends.
 const KEY_CHARS: usize = 48;
 
 /// The market key derived from a name: lower-case ASCII letters and digits, with each run of other characters replaced by one hyphen.
@@ -174,7 +174,7 @@ mod tests {
             prop_assert_eq!(found.borrowed_usd.is_none(), found.borrow_observed_count == 0);
             prop_assert!(found.borrow_observed_count <= found.supplied_observed_count);
             prop_assert!(found.supplied_observed_count <= found.reserve_count);
-            // A market's utilization lies among those of its reserves.
+            // A market's utilization is at most the highest utilization of its reserves.
             if let Some(utilization) = found.utilization {
                 let observed = readings.iter().filter(|r| r.rolls_up && r.borrowed_usd().is_some());
                 let most = observed.filter_map(|r| r.utilization).fold(0.0, f64::max);

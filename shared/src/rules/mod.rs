@@ -18,7 +18,7 @@
 //! | [`symbol_history`], [`portfolio`] | daily totals of a symbol, the mean score of a set of positions |
 //! | [`attestation`] | the text that a reviewer signs |
 //! | [`rwa_totals`] | assets under management of real-world assets, each product once |
-//! | [`rwa_sources`] | the state of the sources of those figures, and what operators should look at |
+//! | [`rwa_sources`] | the state of the sources of real-world-asset figures, and findings for operators |
 //! | [`component_status`] | the status of each part of the service, and of the whole |
 //! | [`baskets`] | reference baskets: eligibility, weights, rebalances, versions |
 //! | [`indices`], [`reference_rates`] | daily index levels of vault baskets, and the mean net rate of an asset's vaults |

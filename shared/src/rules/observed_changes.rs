@@ -1,7 +1,7 @@
-//! Which readings raise an event that the service derives itself, each once.
+//! Which readings raise one of the events that the service derives itself; each change raises one event.
 //!
-//! A reading is compared with the last value an event was raised for, not with the previous reading: noise around a value raises
-//! nothing, and a slow drift raises an event once it has accumulated to the threshold.
+//! A reading is compared with a stored baseline, usually the value of the last event, and not with the previous reading: noise around
+//! the baseline raises nothing, and a slow drift raises an event once it has accumulated to the threshold.
 
 use crate::model::status::DepositStatus;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -18,12 +18,12 @@ pub const BAD_DEBT_CRITICAL_SHARE: f64 = 0.01;
 
 /// The previous confirmed deposit status if this reading changes it; none otherwise.
 ///
-/// `unknown` is skipped, so open, unknown, closed is one change. A vault's first confirmed status is not a change.
+/// An `unknown` reading is skipped, so the sequence open, unknown, closed is one change. A vault's first confirmed status is not a change.
 pub fn deposit_move(confirmed: Option<DepositStatus>, reading: DepositStatus) -> Option<DepositStatus> {
     confirmed.filter(|before| reading != DepositStatus::Unknown && *before != reading)
 }
 
-/// The part of the whole whose allocation changed, in parts per million. A list that sums to less than one leaves the rest idle.
+/// The part of the whole whose allocation changed, in parts per million. If a list sums to less than 1,000,000, the rest counts as idle.
 pub fn reallocated_ppm(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> u64 {
     let of = |parts: &BTreeMap<String, u64>, part: &String| parts.get(part).copied().unwrap_or(0);
     let rest = |parts: &BTreeMap<String, u64>| {
@@ -45,7 +45,7 @@ pub enum BadDebt {
     Unchanged,
 }
 
-/// Compares a reading of bad debt with the amount last notified; without one, that amount is 0.
+/// Compares a reading of bad debt with the amount last notified, which counts as 0 if there is none.
 pub fn bad_debt(last_notified: Option<f64>, reading: f64) -> BadDebt {
     let before = last_notified.unwrap_or(0.0);
     let growth = reading - before;
@@ -58,7 +58,7 @@ pub fn bad_debt(last_notified: Option<f64>, reading: f64) -> BadDebt {
     }
 }
 
-/// Whether bad debt of this size is critical for a subject of this value; without a known value it is.
+/// Whether bad debt of this size is critical for a subject of this value. If the value is unknown, any bad debt is critical.
 pub fn is_critical_debt(bad_debt_usd: f64, value_usd: Option<f64>) -> bool {
     value_usd.is_none_or(|value| bad_debt_usd >= value * BAD_DEBT_CRITICAL_SHARE)
 }

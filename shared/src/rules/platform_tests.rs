@@ -1,4 +1,4 @@
-//! Tests of every component's bounds, on both sides.
+//! Tests of the thresholds of each component, just below and just above.
 
 use super::*;
 use proptest::prelude::*;

@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer};
 pub const METHODOLOGY: &str = "rate-1.0.0";
 /// Decimal places of a rate.
 pub const RATE_DECIMALS: u32 = 8;
-/// Maximum age of a reading: twice the cadence of the slowest source.
+/// Maximum age of a reading, in seconds: two days, which is twice the cadence of the slowest source.
 pub const FRESH_SECONDS: i64 = 2 * 86_400;
 
 /// Plausibility bound of a vault's value: a quadrillion dollars.
@@ -67,7 +67,7 @@ named_enum! {
     }
 }
 
-/// A vault that counts.
+/// The value and rate of a vault that counts toward the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
     /// Above zero.

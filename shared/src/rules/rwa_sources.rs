@@ -133,7 +133,7 @@ pub struct Census<'a> {
     pub carried_forward: Vec<&'a str>,
     /// Candidates without a decision, with the days they have waited.
     pub waiting: Vec<(&'a str, i64)>,
-    /// Legacy fields, with the number of deployments that have the field and of all deployments.
+    /// Legacy and canonical fields, each with the number of deployments that have the field and of all deployments.
     pub fields: Vec<(&'a str, u64, u64)>,
 }
 

@@ -16,7 +16,7 @@ use crate::wire::time::Timestamp;
 pub const DAY: i64 = 86_400;
 /// Days, including the day itself, for which an observation is used while there is no newer one.
 pub const CARRY_DAYS: i64 = 7;
-/// Sources disagree when their figures differ by more than 1 / 20, which is 5 %.
+/// A source disagrees if its figure deviates by more than 1 / 20 (5 %) from the figure used.
 const DISAGREEMENT_DIVISOR: i64 = 20;
 
 named_enum! {
@@ -118,9 +118,9 @@ pub struct CanonicalValue {
     pub source_id: String,
     /// The instant the figure refers to.
     pub effective_at: Timestamp,
-    /// Whether that instant lies on an earlier day.
+    /// Whether `effective_at` is on an earlier day.
     pub carried_forward: bool,
-    /// The newest observation of every source, and the one used; ascending.
+    /// Ids of the newest observation of every source and of the observation used, ascending.
     pub observation_ids: Vec<i64>,
     /// In the order of [`Caveat::ALL`].
     pub caveats: BTreeSet<Caveat>,
@@ -139,7 +139,7 @@ pub struct Contribution {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProductTotal {
     pub products: u64,
-    /// Value of the products, or the part of it that belongs to this group.
+    /// Value of the products; in a breakdown, the part of their value that belongs to the group.
     pub cents: i64,
 }
 
@@ -328,7 +328,7 @@ impl Product {
         let (by_chain, sum) = self.circulating(day);
         let mut left = value.cents;
         for (chain_id, cents) in by_chain {
-            // The circulating values exceed the figure: divide it among the chains in proportion, rounded down.
+            // If the circulating values exceed the figure, the figure is divided among the chains in proportion, rounded down.
             let scaled = if sum > i128::from(value.cents) {
                 i128::from(cents).saturating_mul(i128::from(value.cents)).checked_div(sum).unwrap_or(0)
             } else {

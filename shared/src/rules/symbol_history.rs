@@ -1,7 +1,7 @@
 //! Daily totals of one symbol: value and mean net rate of the vaults that hold it.
 //!
 //! A vault without a reading on a day keeps its last value for up to [`CARRIED_DAYS`] days, on days on which another vault of the
-//! symbol was read. Its rate is not carried: the day's rate is that of the vaults that report one that day.
+//! symbol was read. Its rate is not carried: a day's mean rate covers only the vaults that report a rate on that day.
 
 use alloc::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct DayReading {
 pub struct DayTotal {
     /// Sum of the values in USD.
     pub tvl_usd: f64,
-    /// Mean net rate weighted by value, over the vaults that reported one that day; null when none did.
+    /// Mean net rate weighted by value, over the vaults that reported a rate that day; null if none did.
     pub apr_net: Option<f64>,
     /// Number of vaults in the sum.
     pub vaults: u64,

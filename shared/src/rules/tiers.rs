@@ -30,7 +30,7 @@ impl Tier {
         }
     }
 
-    /// The highest score shown while a promotion out of the tier dwells: one step under the next floor.
+    /// The highest score published while a promotion from the tier is pending: one [`SCORE_STEP`] below the floor of the next tier.
     pub const fn ceiling(self) -> MilliPoints {
         match self {
             Tier::Prime => MilliPoints::MAX,

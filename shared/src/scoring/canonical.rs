@@ -49,7 +49,7 @@ impl From<bool> for Canonical {
 }
 
 impl From<i64> for Canonical {
-    /// Beyond 2^53 a string, because JSON readers that use doubles lose precision there.
+    /// An integer with a magnitude above 2^53 becomes a string, because JSON readers that use doubles would lose precision.
     fn from(value: i64) -> Self {
         if value.unsigned_abs() <= 1 << 53 { Canonical::Integer(value) } else { Canonical::Text(value.to_string()) }
     }

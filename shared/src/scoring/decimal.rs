@@ -45,7 +45,7 @@ pub fn parse_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
     narrow(read(text, scale, Excess::Refuse))
 }
 
-/// A JSON number parsed as a float, as an integer of `10^-scale` units.
+/// Converts a JSON number that was parsed as a float to an integer of `10^-scale` units.
 ///
 /// The float is converted through its shortest decimal text, which is the original text for up to 15 digits, then rounded half to even
 /// at the scale: 2.675 is read as 2.675, not as the binary fraction below it.
@@ -81,7 +81,8 @@ pub fn truncate_json(text: &str, scale: u32) -> Result<Truncated, DecimalError> 
     Ok(Truncated { units, is_short: read(&plain, scale, Excess::Refuse) == Err(DecimalError::TooPrecise) })
 }
 
-/// The number without an exponent. A number far below every unit is replaced by a larger one that is still below every unit.
+/// The number without an exponent. At most [`MAX_PLACES`] zeros are written after the point; a smaller number is replaced by a larger one,
+/// and both are far below one unit at every scale in use.
 fn plain(text: &str) -> Result<Cow<'_, str>, DecimalError> {
     let Some((front, exponent)) = text.split_once(['e', 'E']) else { return Ok(text.into()) };
     let exponent = exponent.strip_prefix('+').unwrap_or(exponent);

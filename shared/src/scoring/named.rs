@@ -26,7 +26,7 @@ macro_rules! named_enum {
         pub enum $name { $(#[doc = concat!("`", $text, "`")] $(#[doc = ""] #[$about])* #[serde(rename = $text)] $variant),+ }
 
         impl $name {
-            /// Every value, in the methodology's order.
+            /// Every value, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The name on the wire.

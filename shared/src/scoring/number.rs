@@ -66,7 +66,7 @@ impl Serialize for Decimal {
         let Decimal { units, scale } = self.reduced();
         match scale {
             0 => serializer.serialize_i64(units),
-            // Up to 15 significant digits, the shortest text of the nearest double is the decimal itself; no unit here has more digits.
+            // Up to 15 significant digits, the shortest text of the nearest double is the decimal itself; no unit in use has more.
             _ => serializer.serialize_f64(units as f64 / power_of_ten(scale)),
         }
     }

@@ -9,19 +9,20 @@ use alloc::vec::Vec;
 
 use crate::wire::{Floor, Timestamp};
 
-/// The latest change of a row on one clock.
+/// The latest change of a row in one feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     /// The data version in which the change became visible.
     pub version: i64,
-    /// Time of the change on the feed's clock.
+    /// Time of the change: of the reading, or of the new score, depending on the feed.
     pub instant: Timestamp,
     /// The row, numbered in ascending id order.
     pub row: u32,
 }
 
 impl Change {
-    /// Whether a reader that started at `floor` receives this change: it became visible later, or is not older.
+    /// Whether a reader that started at `floor` receives this change: it became visible after the floor's version, or its instant is not
+    /// before the floor's instant.
     fn passes(&self, floor: Floor) -> bool {
         self.version > floor.version || self.instant >= floor.instant
     }
@@ -37,7 +38,7 @@ pub struct Place {
     pub rows: u32,
 }
 
-/// The changes on one clock, in feed order.
+/// The latest change of each row, in the order (version, instant, row).
 #[derive(Debug, Clone, Default)]
 pub struct ChangeFeed(Vec<Change>);
 
@@ -46,7 +47,7 @@ pub struct ChangeFeed(Vec<Change>);
 pub struct ChangePage {
     /// In feed order.
     pub changes: Vec<Change>,
-    /// Number of changes after the position, these included.
+    /// Number of all changes after the position, including `changes`.
     pub total: usize,
 }
 
@@ -140,7 +141,7 @@ mod tests {
             }
             let expected: BTreeMap<u32, Change> =
                 latest.into_iter().filter(|(_, change)| floor.is_none_or(|floor| change.passes(floor))).collect();
-            // Rows that the floor skipped and that never changed again are not delivered; all others are.
+            // Every row whose latest change passes the floor was delivered with that change.
             prop_assert_eq!(seen.into_iter().filter(|(row, _)| expected.contains_key(row)).collect::<BTreeMap<_, _>>(), expected);
         }
     }

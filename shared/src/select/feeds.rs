@@ -20,7 +20,8 @@ pub struct FeedIndex {
     chain: WordColumn,
     vendor: WordColumn,
     kind: WordColumn,
-    /// The last instant at which the feed is fresh, in microseconds: below 2^53, exact in an `f64`, until the year 2255.
+    /// The last instant at which the feed is fresh, in microseconds. The value is exact in an `f64` as long as it is below 2^53, that is
+    /// until the year 2255.
     fresh_until: SortColumn,
     has_heartbeat: FlagColumn,
     position: SortColumn,

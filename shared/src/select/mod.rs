@@ -1,8 +1,8 @@
 //! Filter, sort and page: the engine behind every list.
 //!
-//! An [`Index`] is built once from a list's columns and never changes. A query combines its filters as bitmaps, so
-//! the total is a count of bits, and takes its page out of a permutation kept per sortable column: the cost of a page
-//! hardly grows with the list.
+//! An [`Index`] is built once from a list's columns and never changes. A query intersects one bitmap per filter and counts
+//! the set bits for the total. It reads the page from row numbers that are presorted for each sortable column, so the cost
+//! of a page hardly depends on the length of the list.
 //!
 //! | file | content |
 //! |---|---|
@@ -59,13 +59,13 @@ pub struct SortColumn(usize);
 /// One condition on rows. Conditions of a query are combined with "and".
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition<'a> {
-    /// The word is one of these, in any case; words that no row carries match nothing.
+    /// The row's word is one of the listed words, ignoring letter case. An unknown word matches no row.
     AnyOf(WordColumn, Vec<&'a str>),
     /// The flag has this value.
     Is(FlagColumn, bool),
     /// The value lies within the bounds, both inclusive; rows without a value drop out.
     Between(SortColumn, Option<f64>, Option<f64>),
-    /// A searched column or the row's own text contains this, in any case; every row contains the empty text.
+    /// A searched column or the row's own text contains this text, ignoring letter case. The empty text matches every row.
     Contains(&'a str),
 }
 
@@ -163,7 +163,7 @@ impl Index {
         self.corpus = Corpus::build(texts.take(self.rows));
     }
 
-    /// The page of the rows that meet all `conditions`, sorted by `sort`. A column that this index lacks matches no row.
+    /// The page of the rows that meet all `conditions`, sorted by `sort`. A condition on a column that this index lacks matches no row.
     pub fn select(&self, conditions: &[Condition<'_>], sort: Sort, page: PageRequest) -> Selection {
         self.page_of(self.matches(conditions), sort, page)
     }

@@ -43,13 +43,13 @@ impl Sorted {
         &self.rows
     }
 
-    /// Rows between two prefix bitmaps.
+    /// Number of rows between two consecutive prefix bitmaps.
     pub(super) fn step(&self) -> usize {
         self.step
     }
 
-    /// A position less than one step before match number `offset` (from 0), and the number of matches before that
-    /// position.
+    /// The end of the longest prefix bitmap that has at most `offset` matches, and the number of these matches. Match number
+    /// `offset` (from 0) is less than one step after that position.
     pub(super) fn locate(&self, matches: &Bitmap, offset: usize) -> (usize, usize) {
         let above = self.prefixes.partition_point(|prefix| prefix.overlap(matches) <= offset);
         let prefix = above.saturating_sub(1);
@@ -129,7 +129,7 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// Prepares ranges over the `keys` that `order` was built from.
+    /// Collects the non-null `keys` in the ascending order of `order`, which must have been built from the same `keys`.
     pub(super) fn build(order: &Order, keys: &[Option<i64>]) -> Self {
         let valued = order.ascending.rows.iter().take(order.present);
         Ranges { keys: valued.filter_map(|&row| keys.get(row as usize).copied().flatten()).collect() }

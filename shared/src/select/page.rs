@@ -13,8 +13,8 @@ const RANK_COST: usize = 4;
 /// A scan is abandoned after this multiple of the expected number of rows.
 const MAX_OVERRUN: usize = 4;
 
-/// Rows `offset..end` of the `total` rows in `matches`, sorted by `order`. `None` means all rows; `end` is at most
-/// `total`.
+/// Rows `offset..end` of the `total` rows in `matches`, sorted by `order`. If `matches` is `None`, all rows match. `end` is
+/// at most `total`.
 pub(super) fn page(
     order: &Order,
     descending: bool,

@@ -8,7 +8,8 @@ const SEPARATOR: u8 = 0xff;
 /// Bytes of the corpus per entry of the position table.
 const BLOCK: usize = 64;
 
-/// `text` in lower case, character by character, so that a text folds the same way alone and inside a longer one.
+/// Lower-cases each character by itself. Unlike in `str::to_lowercase`, the result does not depend on neighbouring characters, so a
+/// substring folds as it does in the whole text.
 pub(super) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();

@@ -38,7 +38,7 @@ pub struct VaultFilter<'q> {
     pub no_il: Option<bool>,
     /// Whether an audit is known.
     pub audited: Option<bool>,
-    /// The curated rule of [`crate::rules::high_confidence::is_high_confidence`].
+    /// Whether the vault satisfies [`crate::rules::high_confidence::is_high_confidence`].
     pub high_confidence: Option<bool>,
     /// True passes the deposit statuses `open` and `unknown`, false only `closed`.
     pub depositable: Option<bool>,

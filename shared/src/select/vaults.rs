@@ -129,7 +129,7 @@ impl Columns {
 }
 
 impl VaultSortField {
-    /// The column of this field: [`VaultIndex::build`] adds them first, in the order of [`VaultSortField::ALL`].
+    /// The column of this field. [`VaultIndex::build`] adds the sort columns first, in the order of [`VaultSortField::ALL`].
     const fn column(self) -> SortColumn {
         SortColumn(self as usize)
     }
@@ -140,7 +140,7 @@ impl VaultSortField {
     fn add_column(self, index: &mut Index, records: &[VaultRecord<'_>]) {
         let rows = records.iter().map(|record| record.row);
         match self {
-            // A TVL that was not read is served as 0, so it is filtered and sorted as 0: the list is in the order it shows.
+            // A TVL that was not read is served as 0, so it is also filtered and sorted as 0.
             VaultSortField::TvlUsd => index.add_numbers(rows.map(|row| Some(row.tvl_usd)), true),
             VaultSortField::AvailableLiquidityUsd => {
                 index.add_numbers(rows.map(|row| row.available_liquidity_usd), false)

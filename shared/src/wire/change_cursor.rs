@@ -1,7 +1,7 @@
 //! Cursors of the change feed `GET /v1/vaults/changes`.
 //!
-//! A cursor is opaque to clients. It contains a checksum, so that made-up cursors are refused, and its clock, so that the feed of the
-//! other clock refuses it.
+//! A cursor is opaque to clients. It contains a checksum, by which the service refuses made-up cursors, and its [`ChangeClock`], by which
+//! it refuses a cursor of the other feed.
 
 use super::Timestamp;
 use super::base64url;
@@ -45,7 +45,7 @@ pub struct ChangeCursor {
     pub clock: ChangeClock,
     /// The data version in which the last delivered change became visible.
     pub version: i64,
-    /// The last delivered row's time on the clock, to the microsecond.
+    /// The last delivered row's `last_synced_at` or `score_updated_at`, depending on `clock`, to the microsecond.
     pub instant: Timestamp,
     /// The last delivered row's id; empty before the first delivery.
     pub id: String,
@@ -73,7 +73,7 @@ pub enum CursorError {
     OtherClock,
 }
 
-/// Number of the encoding, in the low seven bits of the first byte; the high bit says that a floor follows.
+/// Version of the encoding, in the low seven bits of the first byte. The high bit is set if the cursor contains a floor.
 const FORMAT: u8 = 1;
 const CHECKSUM_BYTES: usize = 6;
 const INTEGER_BYTES: usize = 8;
@@ -131,7 +131,7 @@ fn integer(rest: &mut &[u8]) -> Option<i64> {
     Some(i64::from_be_bytes(*bytes))
 }
 
-/// Needs no secret: a client that forges a cursor harms only itself.
+/// The checksum needs no secret, because a client that forges a cursor harms only itself.
 fn checksum(content: &[u8]) -> [u8; CHECKSUM_BYTES] {
     let digest = Sha256::new().chain_update(b"change cursor").chain_update(content).finalize();
     let mut sum = [0; CHECKSUM_BYTES];

@@ -9,12 +9,12 @@ use alloc::vec::Vec;
 pub const MAX_DETAILS: usize = 20;
 /// Greatest length of a detail's name, in bytes, without the `…` that marks a cut.
 const NAME_BYTES: usize = 128;
-/// Greatest length of a detail's reason, likewise.
+/// Greatest length of a detail's reason, in bytes, without the `…`.
 const REASON_BYTES: usize = 400;
-/// Greatest length of a message, likewise; a message composed of [`MAX_DETAILS`] details can be cut.
+/// Greatest length of a message, in bytes, without the `…`. A message composed of [`MAX_DETAILS`] details can exceed it and is then cut.
 pub(super) const MESSAGE_BYTES: usize = 8_192;
 
-/// The first `bytes` bytes of `text` and a `…`; `None` if `text` is not longer than that.
+/// The first `bytes` bytes of `text`, or fewer to end at a character, and a `…`. `None` if `text` has at most `bytes` bytes.
 pub(super) fn cut(text: &str, bytes: usize) -> Option<String> {
     if text.len() <= bytes {
         return None;

@@ -38,7 +38,7 @@ impl EtagBuilder {
         self.quoted("W/\"")
     }
 
-    /// A strong tag, `"…"` with 22 characters (132 bits), only for answers whose bytes are always the same.
+    /// A strong tag, `"…"` with 22 characters (132 bits), only for answers whose bytes follow entirely from the hashed parts.
     pub fn strong(self) -> String {
         self.quoted("\"")
     }

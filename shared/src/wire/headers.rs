@@ -10,8 +10,8 @@ pub const CACHE_STATUS: &str = "cache-status";
 pub const WARNING: &str = "warning";
 /// The catalog version that an answer was made from.
 pub const DATA_VERSION: &str = "x-data-version";
-/// Tag versions ([`crate::route::TagVersions`]): in the edge's request the oldest acceptable ones, in the origin's answer those it was
-/// made from. Never forwarded to the caller.
+/// Tag versions ([`crate::route::TagVersions`]): a request of the edge contains the oldest acceptable versions, an answer of the origin
+/// the versions that it was made from. Never forwarded to the caller.
 pub const TAGS: &str = "x-service-tags";
 /// How long the edge may cache an answer (RFC 9213). Never forwarded to the caller.
 pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
@@ -39,7 +39,7 @@ pub const SUBCLIENT_LIMIT: &str = "x-ratelimit-subclient-limit";
 pub const SUBCLIENT_REMAINING: &str = "x-ratelimit-subclient-remaining";
 /// On shared keys: the holder's client that the request is made for.
 pub const SUBCLIENT: &str = "x-service-subclient";
-/// A client-chosen key of a creation, so that repeating the request creates nothing new.
+/// A key that the client chooses for a creating request, so that a repetition of the request creates nothing new.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The address of the viewer that a keyed relay serves; without a key, the caller's address as determined by the edge.
 pub const CLIENT_IP: &str = "x-service-client-ip";

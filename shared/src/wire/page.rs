@@ -29,12 +29,12 @@ impl PageRequest {
         self.rows
     }
 
-    /// Rows before this page.
+    /// Number of rows before this page.
     pub fn offset(self) -> u64 {
         (self.number - 1).saturating_mul(self.size)
     }
 
-    /// Rows up to the last served row of this page.
+    /// Number of rows of the list up to and including the last served row of this page.
     pub fn end(self) -> u64 {
         self.offset().saturating_add(self.rows)
     }

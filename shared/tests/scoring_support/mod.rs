@@ -13,7 +13,7 @@ use rds_shared::scoring::vault::{
     PlatformInput, Signers, Source, Strategy as Business, Timelock, VaultInput, WorstDependency,
 };
 
-/// Many small cases; skipped cases do not count.
+/// 1000 cases per property, not counting up to 50 000 inputs that `prop_assume!` rejects.
 pub fn config() -> ProptestConfig {
     ProptestConfig { cases: 1000, max_global_rejects: 50_000, failure_persistence: None, ..ProptestConfig::default() }
 }

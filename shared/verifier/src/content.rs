@@ -6,7 +6,7 @@ use crate::report::Step;
 use rds_shared::graph::decision::{Envelope, Subject};
 use rds_shared::model::content_hash::ContentHash;
 
-/// The steps for the given data.
+/// Compares the given request, findings and snapshot with the hashes in the envelope.
 pub fn steps(input: &ParsedEvidence<'_>, envelope: Option<&Envelope>) -> Vec<Step> {
     let subject = envelope.map(|envelope| &envelope.subject);
     let mut steps = asked(input.request, subject);

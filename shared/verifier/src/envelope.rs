@@ -12,7 +12,7 @@ use rds_shared::wire::hex;
 use rds_shared::wire::time::Timestamp;
 use serde_json::value::RawValue;
 
-/// Result of these steps.
+/// The results of the envelope's steps that the later steps and the report use.
 pub struct EnvelopeResult {
     /// The SHA-256 of the envelope's text.
     pub hash: ContentHash,

@@ -117,7 +117,7 @@ pub fn members(text: &str) -> Result<Members<'_>, Unreadable> {
     match serde_json::from_str(bounded(text)?) {
         Ok(members) => Ok(members),
         Err(error) if !error.is_data() => unreadable(format!("it is not JSON: {error}")),
-        // In an object, the fault is in a member.
+        // The text is an object, so serde's message names the faulty member.
         Err(error) if text.trim_start().starts_with('{') => unreadable(error.to_string()),
         Err(_) => unreadable("it must be a JSON object"),
     }
@@ -163,7 +163,7 @@ impl<'a> ParsedEvidence<'a> {
         if let Some(id) = filled(evidence.decision_id.as_deref()) {
             let id = ContentHash::parse(id);
             let id = id.ok_or_else(|| Unreadable("The decision's id is not 64 hex characters.".to_owned()))?;
-            // The id inside the decision is then another member beside the envelope.
+            // The separately given id replaces the id in the decision, which becomes one more member to compare with the envelope.
             input.beside.extend(input.id.replace(id).map(|said| ("decisionId", said.to_hex())));
         }
         Ok(input)

@@ -1,6 +1,6 @@
 //! Hashes recomputed from published data: positions, findings and the snapshot, which the envelope contains as hashes.
 //!
-//! Fractions and amounts are read digit by digit and must be exact, because no value that needs rounding was ever signed.
+//! Fractions and amounts are read digit by digit. A value that would need rounding is refused, because the signed values were exact.
 
 use crate::input::{Members, Unreadable, bounded, inside, member, members, object, read, unreadable};
 use rds_shared::graph::amount::Usd;

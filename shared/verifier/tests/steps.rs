@@ -28,7 +28,7 @@ fn outcomes(report: &Report, outcome: StepOutcome) -> Vec<&'static str> {
     report.steps.iter().filter(|step| step.outcome == outcome).map(|step| step.name).collect()
 }
 
-/// A golden check as a caller has it: answer, request and registry.
+/// The published form of a golden check: the answer, the request body and the registry.
 fn checked(vector: &Value) -> (Value, Value, String) {
     let (given, out) = (&vector["in"], &vector["out"]);
     let fraction = |ppm: &Value| serde_json::to_value(Ppm(ppm.as_i64().unwrap())).unwrap();

@@ -92,7 +92,7 @@ impl Cache {
         Ok(folder)
     }
 
-    /// Waits for a lock between runs. It is held until the returned file is dropped.
+    /// Waits for a lock that excludes other runs, and holds it until the returned file is dropped.
     pub fn lock(&self, step: &mut Step, name: &str) -> Result<File> {
         let folder = self.root.join("locks");
         std::fs::create_dir_all(&folder)?;

@@ -32,12 +32,12 @@ pub fn workerd(cache: &Cache) -> Result<PathBuf> {
     Ok(install(cache, "workerd")?.join(package).join("bin/workerd"))
 }
 
-/// The `node_modules` folder with `viem`, the peer of the benchmark of decision verification.
+/// The `node_modules` folder with `viem`, which decision verification is benchmarked against.
 pub fn viem(cache: &Cache) -> Result<PathBuf> {
     install(cache, "viem")
 }
 
-/// The `node_modules` folder with `hono`, the edge's peer in JavaScript.
+/// The `node_modules` folder with `hono`, the framework of the JavaScript Worker that the edge is benchmarked against.
 pub fn hono(cache: &Cache) -> Result<PathBuf> {
     install(cache, "hono")
 }

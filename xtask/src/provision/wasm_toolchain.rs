@@ -1,7 +1,7 @@
 //! A compiler for the Worker (wasm32) and for checking that `shared` builds without std (thumbv7em).
 //!
-//! Tried in this order: the installed target, a Debian toolchain in the cache, `rustup target add`, installing the Debian toolchain
-//! (see [`super::debian`]). If all fail, the error says what to do. `RDS_WASM_TOOLCHAIN=debian` uses only the Debian toolchain.
+//! [`find`] tries in this order: the installed target, a Debian toolchain in the cache, `rustup target add`, installing the Debian
+//! toolchain (see [`super::debian`]). If all fail, the error says what to do. `RDS_WASM_TOOLCHAIN=debian` uses only the Debian toolchain.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

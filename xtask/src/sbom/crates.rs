@@ -46,8 +46,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Keeps only the crate `name` and the dependencies of its build script, with scope `excluded`: they render the product and are not
-    /// part of it.
+    /// Keeps only the crate `name` and the dependencies of its build script. The dependencies get the scope `excluded`, because they render
+    /// the product and are not part of it.
     pub fn keep_build_dependencies_of(&mut self, name: &str, target: &str) -> Result<()> {
         let root = self.reference(name)?;
         let tree = tree(name, target, &["--edges", "build", "--depth", "1"])?;

@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Result<Data, String> {
     }
 }
 
-/// The record of loaded data sets next to the database: source to fingerprint.
+/// The record of loaded data sets, stored next to the database: the fingerprint of each source.
 struct Loaded {
     path: PathBuf,
     sources: BTreeMap<String, String>,

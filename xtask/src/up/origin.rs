@@ -73,7 +73,7 @@ pub fn build_ahead(profile: Profile) {
     let mut step = Step::start("the libraries of rds-origin");
     let mut cargo = profile.cargo();
     cargo.arg("--keep-going");
-    // It always fails at `rds-docs`, which embeds the verifier. `build` reports every other error again.
+    // This build always fails at `rds-docs`, which embeds the verifier. `build` reports every other error again.
     let _ = command::run(&mut step, cargo, &workspace::log("origin"), BUILD_TIMEOUT);
     step.done("built");
 }
@@ -204,7 +204,7 @@ impl Origin {
         let name = format!("the data sets of {}", folder.display());
         let folder = folder.display().to_string();
         self.step(&name, &["import", &folder], "imported")?;
-        // The registry covers many years, which would otherwise be published over many polls.
+        // The registry covers many years; without `--all`, its rows would be published over many polls.
         self.step("its security registry", &["security", "autopublish", "--all"], "published")
     }
 

@@ -82,7 +82,7 @@ impl Stack {
         let origin_environment = state.path("origin.env");
         origin.write_environment(&origin_environment)?;
         origin.migrate()?;
-        // Before loading data, because loading creates baskets and signs them.
+        // The signer is activated before data is loaded, because loading creates baskets and signs them.
         origin.activate_signer()?;
         data::load(&origin, options.data.as_ref(), record)?;
         origin.build_graph()?;
@@ -230,7 +230,7 @@ fn bindings(origin: &Origin, ports: &Ports) -> Vec<Binding> {
         Binding::variable("FIRST_PARTY_ORIGINS", FIRST_PARTY),
         Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
         Binding::variable("GRAPH", "1"),
-        // Here one thread runs the Worker and all its Durable Objects, on a shared disk.
+        // workerd runs the Worker and all its Durable Objects on one thread and one disk, so a call can exceed the default of 1 s.
         Binding::variable("GUARD_TIMEOUT_MS", "5000"),
         Binding::secret("ASSERTION_KEY", origin.assertion_key()),
     ]

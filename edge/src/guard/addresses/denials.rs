@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Validity of a key's refusal in milliseconds, counted from before the request was sent. The edge waits this long before it acknowledges
 /// a change of a key.
 pub const KEY_LEASE_MILLIS: i64 = 1_000;
-/// Most refusals of each kind; while all of them are valid, further ones are not remembered.
+/// Maximum number of remembered refusals of each kind; while all of them are valid, further ones are not remembered.
 const MAX_REFUSALS: usize = 4_096;
 
 /// A key whose limit is used up.

@@ -4,7 +4,7 @@ use rds_shared::access::address_table::AddressTable;
 use rds_shared::access::budget::{AddressBudget, Verdict};
 use rds_shared::access::{ClientNet, Salt};
 
-/// Most counters.
+/// Maximum number of counters.
 const MAX_COUNTERS: usize = 4_096;
 
 /// How long after the last charge the limiter counts as in use, in seconds.

@@ -15,13 +15,14 @@ use rds_shared::access::{ClientNet, Salt};
 use rds_shared::wire::hex;
 use std::collections::BTreeMap;
 
-/// Most counters mirrored in memory; when exceeded, the mirror is cleared and refilled from storage.
+/// Maximum number of counters mirrored in memory; when exceeded, the mirror is cleared and refilled from storage.
 const MAX_MIRRORED: usize = 8_192;
-/// Most counters stored, except that a window's first request is always stored. Addresses get no counter beyond it.
+/// Maximum number of stored counters up to which addresses get a counter. A window's first request is stored in any case, because the
+/// counters of earlier windows are deleted only after it.
 pub const STORED: usize = 50_000;
 /// Additional counters for neighbourhoods only.
 pub const NEIGHBOURHOODS: usize = 12_500;
-/// Counters deleted at once when storage is full.
+/// Number of counters deleted together when storage is full.
 const DELETED: usize = STORED / 8;
 /// Hex digits of an address's name.
 const NAME_DIGITS: usize = 32;
@@ -30,8 +31,8 @@ const SHARED_PREFIX_DIGITS: usize = 3;
 
 /// Where an address is counted: the Durable Object of its neighbourhood, and the names of both counters.
 ///
-/// The same in every isolate as long as the salt is the same. Without the salt nobody can choose addresses that share a
-/// Durable Object.
+/// The place is the same in every isolate that has the same salt. A caller who does not know the salt cannot choose addresses that share
+/// a Durable Object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Number of the Durable Object.
@@ -166,7 +167,7 @@ impl AddressGuard {
         if self.stored < most || !self.swept {
             return Ok(true);
         }
-        // Each deletion scans the whole table, so one that finds little is not repeated in this window.
+        // Each deletion scans the whole table, so after one that found too few idle counters none is repeated in this window.
         if !self.busy {
             disk.delete_idle(self.window, DELETED)?;
             self.counts.clear();
@@ -201,8 +202,8 @@ impl AddressGuard {
         }
     }
 
-    /// Deletes old counters once per window, after the window's first write: until a row of the new window is stored, an instance that starts after
-    /// the clock was set back must find the previous window's rows.
+    /// Deletes old counters once per window, after the window's first write. Until then the previous window's rows must stay: an instance
+    /// that starts after the clock was set back takes its current window from the latest row.
     fn sweep(&mut self, disk: &impl AddressDisk, now: i64) -> Result<(), DiskFault> {
         if self.swept {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Admitted requests of one key in the current window, by rate-limit class and client.
 //!
-//! A mirror of rows in storage. It counts a request before storage does. If the write fails, the mirror is
-//! discarded, so it never counts less than what was granted.
+//! The ledger mirrors rows in storage, and counts a request before its row is written. If the write fails, the ledger is discarded and
+//! loaded again, so it never counts fewer requests than were admitted.
 
 use crate::guard::keys::subclient::{MAX_CLIENTS, Subclient};
 use crate::guard::objects::message::Take;
@@ -110,9 +110,8 @@ impl Ledger {
         Some((verdict, Some(entry)))
     }
 
-    /// Counts requests in advance: at most `want`, and at most a share of what is left. Returns the number and the allowance
-    /// without them. `None` for a shared key, whose clients have limits of their own, and if too few requests
-    /// are left.
+    /// Counts requests in advance: at most `want`, and at most a share of the remaining requests. Returns the number of reserved requests
+    /// and the allowance that remains. `None` for a shared key, whose clients have limits of their own, or if too few requests are left.
     pub fn reserve(
         &mut self,
         record: &KeyRecord,
@@ -142,7 +141,8 @@ impl Ledger {
         }
     }
 
-    /// The bucket of a request. Shared keys count per named client, up to `MAX_CLIENTS`; further clients share one bucket. Other keys have one.
+    /// The bucket of a request. Shared keys have a bucket per named client, up to `MAX_CLIENTS`; further clients share one. Other keys have
+    /// a single bucket.
     fn bucket(&self, record: &KeyRecord, asked: &Subclient) -> Subclient {
         match asked {
             Subclient::Named(_) if !record.shared => Subclient::Pooled,

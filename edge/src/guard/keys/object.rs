@@ -1,6 +1,6 @@
 //! The Durable Object of one key: the runtime around [`crate::guard::keys::state::KeyGuard`].
 //!
-//! Only this Durable Object's clock counts. Its calls to the origin are in [`crate::guard::keys::origin_calls`].
+//! All times are taken from this Durable Object's clock. Its calls to the origin are in [`crate::guard::keys::origin_calls`].
 //!
 //! The class is bound by hand: the SDK's macro copies every request and response once more, and wraps an answer that is ready
 //! in a promise.
@@ -38,7 +38,7 @@ use worker::{Delay, Env, State};
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// How long a request waits for the origin if a confirmed record can be used instead. The Worker's timeout is one second.
 const ORIGIN_TIMEOUT: Duration = Duration::from_millis(600);
-/// Most refusals held back; further ones are sent at once.
+/// Maximum number of refusals held back; further ones are sent without delay.
 const MAX_HELD: usize = 1_024;
 
 /// The Durable Object.
@@ -130,7 +130,7 @@ impl KeyGuard {
 }
 
 impl Inner {
-    /// Runs a step of the state machine. After a fault the next step starts from storage.
+    /// Runs a step of the state machine. After a storage fault, the next step loads the state from storage again.
     pub(in crate::guard) fn with<T>(
         &self,
         step: impl FnOnce(&mut Machine, &Database) -> Result<T, DiskFault>,
@@ -160,9 +160,9 @@ impl Inner {
         }
     }
 
-    /// Answers once the origin was asked.
+    /// Answers a request after the origin has been asked about the key.
     async fn answer_asked(self: Rc<Self>, waiting: Waiting<KeyAsk>) {
-        // Twice, because the first answer awaited may be to a look-up without the key's text.
+        // Tries twice, because the look-up in flight may be one without the key's text, whose answer does not suffice.
         for _ in 0..2 {
             self.start_look_up(&waiting.request);
             if !self.look_up_done().await {

@@ -26,7 +26,7 @@ use worker::js_sys::{Date, Object};
 const SPREAD_SECONDS: i64 = 10;
 /// Delay before a failed delivery of usage is repeated.
 const RETRY_DELAY: Duration = Duration::from_secs(15);
-/// Most batches sent in one run.
+/// Maximum number of usage batches sent per delivery.
 const MAX_BATCHES: usize = 8;
 
 impl Inner {

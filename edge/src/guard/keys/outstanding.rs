@@ -10,7 +10,7 @@ use rds_shared::route::RateLimitClass;
 pub const LONGEST_MILLIS: u32 = 250;
 /// Shortest useful duration, in milliseconds.
 const MIN_MILLIS: i64 = 20;
-/// Most outstanding reservations.
+/// Maximum number of outstanding reservations.
 const MAX_OUTSTANDING: usize = 256;
 
 /// A reservation in its Durable Object.
@@ -28,7 +28,7 @@ pub struct OutstandingReservation {
 /// The outstanding reservations.
 #[derive(Debug, Clone, Default)]
 pub struct Outstanding {
-    /// Each with the interval, in milliseconds, in which its settlement is worth waiting for; unknown after a restart.
+    /// Each reservation with the interval, in milliseconds, in which refusals wait for its settlement; `None` after a restart.
     all: Vec<(OutstandingReservation, Option<(i64, i64)>)>,
 }
 
@@ -45,7 +45,7 @@ impl Outstanding {
         lasts.filter(|_| self.all.len() < MAX_OUTSTANDING)
     }
 
-    /// Adds a stored reservation made at `now`. Its settlement may arrive as long after its end as a full duration.
+    /// Adds a stored reservation made at `now`. Its settlement is awaited until one requested duration after the reservation's end.
     pub fn made(&mut self, out: OutstandingReservation, reservation: &Reservation, wanted: u32, now: i64) {
         let back = wanted.min(LONGEST_MILLIS);
         let until = now.saturating_add(reservation.lasts.into()).saturating_add(back.into());

@@ -1,8 +1,8 @@
-//! A key's record as known to its Durable Object: a record is a lease, a revocation is permanent.
+//! A key's record as known to its Durable Object: an active record is valid for the time of a lease, a revocation for ever.
 //!
 //! While the origin cannot be asked, the record of a valid key may be used for [`RECORD_FALLBACK_SECONDS`] after its last
-//! confirmation, provided that the origin pushes changes to the edge until they are acknowledged. So an acknowledged revocation is
-//! always known here, and any other takes effect with the origin's first answer.
+//! confirmation, provided that the origin pushes changes to the edge until they are acknowledged. So the Durable Object always knows of
+//! an acknowledged revocation; one not yet acknowledged takes effect with the origin's next answer.
 
 use rds_shared::access::KeyRecord;
 use rds_shared::access::link::{KeyLookupResponse, KeyLookupResult, RECORD_FALLBACK_SECONDS, RECORD_LEASE_SECONDS};
@@ -26,7 +26,7 @@ const REFUSED_MILLIS: i64 = REFUSED_SECONDS * 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     pub record: KeyRecord,
-    /// When the look-up was sent, not answered: changes made while the answer was under way are thus covered.
+    /// When the look-up was sent, so that a change made while the answer was in transit is noticed within one lease.
     pub asked_at: i64,
     /// Whether the origin pushes changes of this key to the edge until they are acknowledged.
     pub pushes_changes: bool,
@@ -80,7 +80,7 @@ pub struct Known {
     refusal: Option<(Refusal, i64)>,
     /// When the last look-up failed.
     failed_at: Option<i64>,
-    /// When the origin last pushed a record. The answer to a look-up that was out then may be older.
+    /// When the origin last pushed a record. A look-up that was in flight at that time may be answered with an older record.
     updated_at: Option<i64>,
 }
 
@@ -155,7 +155,7 @@ impl Known {
                     self.lease = Some(Lease { record: *record, asked_at: asked_at.max(held.asked_at), pushes_changes });
                     self.lease
                 }
-                // The answer is older than an update pushed meanwhile.
+                // The answer is older than an update that was pushed after the look-up was sent.
                 Some(held) if !record.supersedes(&held.record) && !self.is_from_a_restored_origin(held, asked_at) => {
                     None
                 }
@@ -187,7 +187,7 @@ impl Known {
 
     /// Records an update pushed by the origin and received at `now`. Returns the lease to store, if the record is newer.
     ///
-    /// An update does not renew the lease, because it may have been under way for long.
+    /// An update does not extend the lease, because it may have been in transit for a long time.
     pub fn record_update(&mut self, record: KeyRecord, now: i64) -> Option<Lease> {
         self.updated_at = Some(now);
         let (asked_at, pushes_changes) = match self.lease {

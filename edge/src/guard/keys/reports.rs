@@ -7,7 +7,7 @@ use crate::guard::objects::message::Tally;
 use rds_shared::access::KeyDigest;
 use std::collections::BTreeMap;
 
-/// Most keys with a pending report; reports of further keys are lost.
+/// Maximum number of keys with a pending report; reports of further keys are lost.
 const MAX_KEYS: usize = 1_024;
 
 /// The pending reports.

@@ -21,13 +21,13 @@ pub const RESERVABLE_CLASS: RateLimitClass = RateLimitClass::Public;
 const BUSY_REQUESTS: u32 = 16;
 const BUSY_MILLIS: i64 = 100;
 const MAX_RESERVED: u32 = 4_096;
-/// More is requested when at most 1/4 of the last reservation is left.
+/// The next reservation is requested when at most 1/4 of the last reservation's size is left.
 const LOW_DIVISOR: u32 = 4;
 /// Pause after a reservation was refused or came too late, in milliseconds.
 const BACKOFF_MILLIS: i64 = 1_000;
-/// Most reservations of one key at once.
+/// Maximum number of concurrent reservations of one key.
 const MAX_HELD: usize = 4;
-/// Most keys watched at once.
+/// Maximum number of keys whose demand is tracked.
 const MAX_KEYS: usize = 1_024;
 
 /// An isolate's reservations.
@@ -57,7 +57,7 @@ pub struct ReservationRequest {
 
 #[derive(Debug, Default)]
 struct Demand {
-    /// Requests to the Durable Object since `since`, in milliseconds.
+    /// Number of requests to the Durable Object since the time `since`, which is in milliseconds.
     asked: u32,
     since: i64,
     /// Requests to reserve next.
@@ -112,7 +112,8 @@ impl Held {
 }
 
 impl Demand {
-    /// Whether it can be dropped: not watched, no request in flight and no running reservation. A reservation left here has lost its task.
+    /// Whether the entry can be dropped: no recent request to the Durable Object, no reservation request in flight and no running
+    /// reservation. An ended reservation that is still listed has lost the task that would settle it.
     fn is_idle(&self, now: i64) -> bool {
         let is_watched = (0..BUSY_MILLIS).contains(&now.saturating_sub(self.since));
         !is_watched && !self.is_asking(now) && !self.held.iter().any(|held| held.runs(now))
@@ -182,8 +183,8 @@ impl Reserved {
         }
         demand.out = Some((now, now.saturating_add(patience)));
         demand.want = demand.held.iter().map(|held| held.demand(now)).fold(demand.want, u32::max).max(MIN_RESERVED);
-        // A request refused meanwhile is held until the reservation is settled, so the duration must stay well below the timeout of the
-        // Durable Object.
+        // A request refused while the reservation is outstanding is held until it is settled, so the duration must stay well below the
+        // timeout of the Durable Object.
         let lasts = LONGEST_MILLIS.min(u32::try_from(patience / 4).unwrap_or(LONGEST_MILLIS));
         Some(ReservationRequest { want: demand.want, lasts })
     }

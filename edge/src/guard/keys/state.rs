@@ -16,7 +16,7 @@ use rds_shared::route::RateLimitClass;
 /// the usage.
 pub const SETTLING_SECONDS: i64 = 2;
 
-/// Durable storage of a key. Synchronous: a change is ordered before whatever is sent after it.
+/// Durable storage of a key. Calls are synchronous, so a change is written before any message that the Durable Object sends afterwards.
 pub trait KeyDisk {
     /// Loads the whole state. Read-only, so that a key that never existed leaves nothing in storage.
     fn load(&self) -> Result<Stored, DiskFault>;

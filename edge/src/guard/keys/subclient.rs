@@ -6,7 +6,7 @@ use rds_shared::wire::{ApiError, Detail, In, hex};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// Most clients of one key that are distinguished within a window; later ones share a bucket.
+/// Maximum number of clients of one key that are counted separately within a window; later ones share a bucket.
 pub const MAX_CLIENTS: usize = 4_096;
 /// Hex digits of a client's hash: 128 bits, so that collisions cannot be found.
 const HASH_DIGITS: usize = 32;

@@ -11,7 +11,7 @@ use wasm_bindgen::JsValue;
 use worker::js_sys::{Function, Promise};
 use worker::{Delay, State};
 
-/// Most requests in a group; when it is reached, the whole group is answered at once.
+/// Maximum number of requests in a group; a full group is answered without waiting for the timer.
 const MAX_GROUP: usize = 256;
 
 /// A request that waits for its answer.

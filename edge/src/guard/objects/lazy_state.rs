@@ -1,4 +1,4 @@
-//! A state machine over storage: loaded at first use, and again after a fault, so that memory never differs from storage.
+//! A state machine over storage: loaded at first use, and again after a storage fault, so that memory never differs from storage.
 
 use crate::guard::DiskFault;
 use core::cell::RefCell;
@@ -17,7 +17,7 @@ impl<M> LazyState<M> {
         LazyState { machine: RefCell::new(None), whose }
     }
 
-    /// Runs a step. After a fault the next step starts from storage.
+    /// Runs a step. After a storage fault, the next step loads the state machine from storage again.
     pub fn with<T>(
         &self,
         load: impl FnOnce() -> Result<M, DiskFault>,

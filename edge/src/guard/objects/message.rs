@@ -80,9 +80,9 @@ pub struct ReserveAsk {
     /// The rate-limit class.
     #[serde(rename = "family")]
     pub class: RateLimitClass,
-    /// Most requests to reserve.
+    /// Maximum number of requests to reserve.
     pub want: u32,
-    /// Longest duration in milliseconds, from now.
+    /// Maximum duration in milliseconds, from the arrival of this message.
     pub lasts: u32,
 }
 
@@ -170,7 +170,7 @@ pub struct Around {
     pub name: String,
     /// The neighbourhood's limit as a multiple of an address's.
     pub times: u32,
-    /// Whether the request is charged to it. If not, it is charged only if the address has no counter.
+    /// Whether the request is charged to the neighbourhood. If not, the neighbourhood is charged only if the address has no counter.
     pub charged: bool,
 }
 

@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub struct QueuedSemaphore {
     /// Number of permits.
     places: usize,
-    /// Most waiters.
+    /// Maximum number of waiters.
     most_waiting: usize,
     taken: Cell<usize>,
     /// Waiters by queue number.
@@ -38,7 +38,7 @@ impl QueuedSemaphore {
         Rc::new(QueuedSemaphore { places, most_waiting, taken, line, drawn })
     }
 
-    /// Waits for a permit, first come first served. `None` at once if too many requests wait already.
+    /// Waits for a permit, in order of arrival. Returns `None` without waiting if the queue is full.
     pub async fn place(self: &Rc<Self>) -> Option<Permit> {
         if self.line.borrow().len() >= self.most_waiting && self.taken.get() >= self.places {
             return None;
@@ -65,7 +65,7 @@ impl QueuedSemaphore {
         self.line.borrow().keys().take(free).any(|next| *next == number)
     }
 
-    /// Wakes the waiters whose turn it is.
+    /// Wakes the first waiters in the queue, one per free permit.
     fn call(&self) {
         let free = self.places.saturating_sub(self.taken.get());
         let next: Vec<Waker> = self.line.borrow().values().take(free).flatten().cloned().collect();

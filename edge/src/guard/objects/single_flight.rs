@@ -7,7 +7,7 @@ use core::future::poll_fn;
 use core::task::{Poll, Waker};
 use std::rc::Rc;
 
-/// Most requests that wait for one call; further ones get no answer.
+/// Maximum number of requests that wait for one call; further ones get no answer.
 const MAX_WAITING: usize = 1_024;
 
 /// A call that may be in flight, and the requests that wait for it.
@@ -17,7 +17,7 @@ pub struct SingleFlight {
     waiting: RefCell<Vec<Waker>>,
 }
 
-/// A call in flight. It ends when this is dropped, for any reason.
+/// A call in flight. The call ends when its ticket is dropped, for whatever reason.
 #[derive(Debug)]
 pub struct Ticket(Rc<SingleFlight>);
 
@@ -27,7 +27,7 @@ impl SingleFlight {
         (!self.out.replace(true)).then(|| Ticket(Rc::clone(self)))
     }
 
-    /// Waits until no call is in flight. Returns false at once if too many requests wait already.
+    /// Waits until no call is in flight. Returns false without waiting if `MAX_WAITING` requests already wait.
     pub async fn done(&self) -> bool {
         poll_fn(|context| {
             if !self.out.get() {

@@ -1,9 +1,9 @@
 //! Lists the keys that the origin knows, as a state machine on storage, so that a guessed key gets no Durable Object of its own.
 //!
-//! Sixteen Durable Objects share the keys by digest. A key that is new to an isolate is looked up here first. Its own
-//! Durable Object, which has its record, is asked only if the origin knows the key. A listed key stays listed in
-//! storage, so it is found while the origin is down. An unknown key is remembered for ten seconds, in bounded memory,
-//! and never stored.
+//! Sixteen Durable Objects, the registers, share the keys by digest. A key that is new to an isolate is looked up in its
+//! register first; the key's own Durable Object, which has its record, is asked only if the origin knows the key. A listed
+//! key stays listed in storage, so it is found while the origin is down. An unknown key is remembered for ten seconds, in
+//! bounded memory, and never stored.
 
 use crate::guard::DiskFault;
 use rds_shared::access::KeyDigest;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const REGISTER_BITS: u8 = 0b1111;
 /// How long a key unknown to the origin is refused without asking again, in milliseconds.
 pub const REFUSED_MILLIS: i64 = 10_000;
-/// Most unknown keys remembered; while all are valid, further ones are looked up each time.
+/// Most unknown keys remembered; while none of them has expired, further unknown keys are looked up each time.
 const MAX_REFUSED: usize = 4_096;
 /// Most listed keys mirrored in memory; when exceeded, the mirror is cleared and refilled from storage.
 const MAX_MIRRORED: usize = 8_192;
@@ -35,7 +35,7 @@ pub trait RegisterDisk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     Listed,
-    /// The origin said less than ten seconds ago that it does not know it.
+    /// Less than ten seconds ago the origin answered that it does not know the key.
     Refused,
     /// The origin must be asked.
     New,
@@ -90,7 +90,7 @@ impl Register {
         }
     }
 
-    /// Lists a key. It is in storage when this returns.
+    /// Lists a key. The key is in storage when the call returns.
     pub fn list(&mut self, disk: &impl RegisterDisk, digest: &KeyDigest) -> Result<(), DiskFault> {
         if !self.listed.contains(digest) {
             disk.list(digest)?;

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 const DAY_SECONDS: i64 = 86_400;
 
 /// The candidates for a basket of this kind. Constituents in force, `held`, are included even if they are no longer eligible; they then have
-/// no score, so the rebalance removes them. With `only_held`, only those are loaded.
+/// no score, so the rebalance removes them. With `only_held`, only the constituents in force are loaded.
 pub async fn load(
     tx: &mut Tx<'_>,
     kind: ConstituentType,
@@ -127,7 +127,7 @@ fn of_vault(row: VaultRow, assets: &Assets, now: Timestamp) -> Candidate {
         tvl_usd: row.tvl_usd.map(whole_dollars),
         age_days: row.since.map(|since| days(since.0, now)),
         hard_fail_since: assets.failing_since(&row.depends_on),
-        // A vault that is gone is removed without waiting for a reading.
+        // An unavailable vault is removed without waiting for a new reading, so none of its inputs is stale.
         stale: stale.into_iter().filter(|(_, is)| *is && row.is_available).map(|(input, _)| input).collect(),
     }
 }

@@ -80,7 +80,7 @@ struct Rules {
     eligibility: Eligibility,
     pivot: MilliPoints,
     min_constituents: i32,
-    /// Single name, issuer, floor; parts per million.
+    /// The cap of a constituent, the cap of an issuer, and the minimum weight of a constituent, in parts per million.
     caps: [u32; 3],
 }
 

@@ -9,15 +9,15 @@
 //! In the mode `fail_closed` no version is created, because a version would record withheld scores permanently.
 //!
 //! The rules are `shared::rules::baskets`. A rebalance is one transaction that locks the basket's row and holds the writers' lock. Of two
-//! concurrent rebalances, the second sees the first one's version and has nothing to do. A version is written once and never changed; later
-//! statements about it ([`support`]) are stored beside it.
+//! concurrent rebalances, the second sees the first one's version and has nothing to do. A version is written once and never changed; its
+//! support status ([`support`]) is stored in another table.
 //!
 //! # Invariants
 //!
-//! - A version is written once, under the lock of the basket's row, and the database refuses every change. Deprecation and retirement are stored beside it
-//!   (`origin/tests/it/baskets/versions.rs`).
-//! - A version's ETag is its content hash until it is deprecated. Its own address shows no later statement except that a name is withheld; a retired
-//!   version answers 410 by address and by instant.
+//! - A version is written once, under the lock of the basket's row, and the database refuses every change. Its deprecation and retirement
+//!   are stored in another table (`origin/tests/it/baskets/versions.rs`).
+//! - A version's ETag is its content hash as long as the response shows only hashed content. The response at the version's own URL changes
+//!   only if a constituent is withheld or the version is retired; a retired version is answered with 410, by URL and by instant.
 //! - An index level follows from stored versions and readings alone, chained at the published level of each rebalance. A gap is never bridged; days that
 //!   depend on a withheld chain are gaps (`origin/tests/it/assets/indices.rs`).
 
@@ -99,7 +99,7 @@ pub async fn refresh(
     }
 }
 
-/// Rebalances one basket now. If it is not due, this counts as its calendar rebalance. `None` if there is no such basket.
+/// Rebalances one basket now. A rebalance that is not due counts as the basket's calendar rebalance. `None` if there is no such basket.
 pub async fn rebalance(
     db: &Db,
     clock: &Clock,
@@ -304,7 +304,8 @@ async fn tell(
     events::capture(tx, now, operation).await
 }
 
-/// Records that the due rebalance failed, and raises an event: once, until a rebalance succeeds or none is due.
+/// Records that the due rebalance failed, and raises one event. The next failure raises an event only after a rebalance has succeeded or
+/// none was due.
 async fn halted(
     tx: &mut Tx<'_>,
     basket_id: &str,

@@ -1,4 +1,4 @@
-//! Support status of a basket version: it is deprecated, then retired in favour of another version. Both send a webhook event.
+//! Support status of a basket version: it is deprecated, then retired in favour of another version. Both changes send a webhook event.
 
 use super::{show, tell};
 use crate::clock::Clock;
@@ -13,12 +13,12 @@ use rds_store::{Db, StoreError, Tx};
 /// A change of a version's support status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verb {
-    /// Announce that it will be retired.
+    /// Announce that the version will be retired.
     Deprecate {
         /// The version that will replace it, if known.
         successor: Option<String>,
     },
-    /// Its address answers 410 from now on. A version that is not deprecated yet is deprecated in the same step.
+    /// Answer 410 at the version's URL from now on. A version that is not deprecated yet is deprecated in the same step.
     Retire {
         /// The version that replaces it.
         successor: String,

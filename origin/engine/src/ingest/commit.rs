@@ -101,7 +101,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
-    // Any batch may be the first of a day; then the day's total is new.
+    // `is_revised` is also true for the first batch of a day, which stores the day's first total.
     let moved = Moved { vaults: run.kept > 0, assets: is_revised || run.assets_moved, feed: feed_moved };
     report.tags = tagging::raised(&report, moved);
     tags::touch(tx, &report.tags).await?;
@@ -132,7 +132,7 @@ struct Written<'b> {
     readings: Readings<'b>,
     /// Events that this batch is the first to report.
     first_told: Vec<i64>,
-    /// Columns of its chains and vaults that determine the places of events, before and after.
+    /// Columns of the batch's chains and vaults that determine the places of events, before and after the batch was written.
     before: PlaceInputs,
     decided: PlaceInputs,
     /// Whether changed chains or vaults moved events of the feed.
@@ -237,7 +237,7 @@ async fn write_events(
 }
 
 /// Publishes the events that the batch is the first to report (`first_told`), except drafts, and the events that its readings cause;
-/// returns their number. First captures retractions that were owed while a chain was withheld.
+/// returns their number. First captures the retractions that were not captured while their chain was withheld.
 async fn publish(
     tx: &mut Tx<'_>,
     batch: &Batch,

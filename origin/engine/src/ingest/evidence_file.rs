@@ -42,17 +42,17 @@ pub struct DimensionValue {
     /// Points, 0 to 10; null if the answers are too few for a value.
     #[serde(serialize_with = "optional_points")]
     pub value: Option<Hundredths>,
-    /// The lowest points that answers to the open questions could make it.
+    /// The lowest value, in points, that further answers to the open questions could give.
     #[serde(serialize_with = "points")]
     pub lowest: Hundredths,
-    /// The highest such points.
+    /// The highest such value, in points.
     #[serde(serialize_with = "points")]
     pub highest: Hundredths,
     /// Percent of the dimension's weight without a valid answer.
     pub weight_unknown: u8,
 }
 
-/// How an answer of a file differs from the other file.
+/// How an answer differs between the older and the newer file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -81,18 +81,18 @@ pub struct ChangedAnswer {
 pub struct ChangedValue {
     pub asset_id: String,
     pub dimension: Dimension,
-    /// Null if the file has no answer about it.
+    /// Null if the older file has no answer about the dimension.
     pub before: Option<DimensionValue>,
-    /// Null if the file has no answer about it.
+    /// Null if the newer file has no answer about the dimension.
     pub after: Option<DimensionValue>,
 }
 
 /// The differences between two files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EvidenceDiff {
-    /// By asset, dimension, question, answer, date and address.
+    /// Sorted by asset, dimension, question, answer, date and source URL.
     pub answers: Vec<ChangedAnswer>,
-    /// By asset and dimension.
+    /// Sorted by asset and dimension.
     pub values: Vec<ChangedValue>,
 }
 
@@ -221,7 +221,7 @@ impl EvidenceFile {
     }
 }
 
-/// How `after` differs from the same answer before; `None` if it does not.
+/// How `after` differs from `before`, the same answer in the older file; `None` if both are equal.
 fn change(before: Option<&AssetAnswer>, after: &AssetAnswer) -> Option<Change> {
     match before {
         None => Some(Change::Added),

@@ -30,7 +30,7 @@ impl Faults {
     pub fn push(&mut self, fault: Fault) {
         self.total += 1;
         self.kept.push(Fault { field: fault.field.map(shortened), reason: shortened(fault.reason), ..fault });
-        // Later ones are dropped only at twice the limit, so the amortised cost of a fault is small.
+        // Faults beyond the limit are dropped only at twice the limit, so the amortised cost of a fault is small.
         if self.kept.len() >= 2 * MAX_FAULTS {
             self.settle();
         }

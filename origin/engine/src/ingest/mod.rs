@@ -11,7 +11,7 @@
 //! | `references` | references must be known to the store or the batch |
 //! | `signed` | signatures must verify, and published figures must not change |
 //! | `research` | external findings about the scores, and external predictions |
-//! | `security` | the security registry, the casebook and signals, and their effects |
+//! | `security` | the security registry, loss cases and signals, and their effects |
 //! | `commit` | the transaction |
 //! | `tagging` | which tags a batch raises, so that the edge revalidates its cached responses |
 //!
@@ -19,7 +19,7 @@
 //!
 //! - One batch is one transaction: facts, scores, dwell state, history and data version change together or not at all (`origin/tests/it/ingest/faults.rs`).
 //! - An observation without effect, because another one of its row takes precedence, is reported to its sender (`passed_over.rs`).
-//! - A market's id is assigned once, on first sight of its contract.
+//! - A market's id is assigned once, when its contract is ingested for the first time.
 
 pub mod batch;
 mod check;
@@ -75,7 +75,7 @@ pub struct IngestReport {
     pub scores_withheld: Option<&'static str>,
     /// The data version after the batch.
     pub data_version: i64,
-    /// The tags that it raised, sorted; a caller waits for these until the batch is visible.
+    /// The tags that the batch raised, sorted. A command waits until the edge serves no cached response with an older state of these tags.
     #[serde(skip)]
     pub tags: Vec<Tag>,
 }

@@ -64,7 +64,7 @@ impl Ignored {
     }
 }
 
-/// Finds the observations without effect. Kinds with as many changed rows as lines have none. Call it after everything was written.
+/// Finds the observations without effect. Kinds with as many changed rows as lines have none. Must be called after the batch was written.
 pub(super) async fn of(
     tx: &mut Tx<'_>,
     batch: &Batch,

@@ -1,4 +1,4 @@
-//! The security registry, the casebook and signals in a batch's transaction: writes them and applies their effects.
+//! Writes registry rows, loss cases and signals in a batch's transaction, and applies their effects.
 
 use super::batch::Batch;
 use super::commit::{Changed, upsert};
@@ -23,8 +23,8 @@ pub(super) async fn write(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed)
     Ok(())
 }
 
-/// Evaluates and publishes registry rows, and recomputes the signals' totals if the batch has chains, which it may serve or withhold.
-/// Adds the registry rows and feed events that this changes to `changed`.
+/// Evaluates and publishes registry rows. Recomputes the signals' totals if the batch has chains, because it may withhold a chain or serve
+/// one again. Adds the number of changed registry rows and feed events to `changed`.
 pub(super) async fn follow(
     tx: &mut Tx<'_>,
     batch: &Batch,

@@ -54,7 +54,7 @@ fn complaint(
         .then(|| ("signature", format!("must be the signature of {:?} over {message}", key.key_id))))
 }
 
-/// Figures that differ from those stored, or from another line's, for the same publication.
+/// The faults of figures that contradict the stored figures, or those of another line, for the same publication.
 pub async fn contradictions(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreError> {
     if batch.rwa_observations.is_empty() {
         return Ok(Vec::new());

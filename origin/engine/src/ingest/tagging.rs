@@ -6,11 +6,11 @@ use rds_shared::route::Tag;
 /// Changes by a batch that its report does not contain.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Moved {
-    /// Rows of vaults changed although no score of theirs was published.
+    /// Whether rows of vaults changed without a published score.
     pub(super) vaults: bool,
-    /// Rows of assets changed besides those in the batch: their scores, or the day's total.
+    /// Whether rows of assets changed besides those in the batch: their scores, or the day's total.
     pub(super) assets: bool,
-    /// Places of events in the feed changed.
+    /// Whether places of events in the feed changed.
     pub(super) feed: bool,
 }
 
@@ -48,7 +48,7 @@ fn tags_of(kind: &str) -> &'static [Tag] {
         "basket" => &[Tag::Baskets, Tag::Assets],
         "basket_methodology" => &[Tag::Baskets],
         "research_record" | "research_prediction" => &[Tag::Research],
-        // Chains and protocols show everywhere; a kind that is missing here may do so, too.
+        // Every route may show chains and protocols. A kind that this match does not list may be shown by any route, too.
         _ => &Tag::ALL,
     }
 }

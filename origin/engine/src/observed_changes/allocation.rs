@@ -1,6 +1,6 @@
 //! `AllocationChange`: a vault's allocation differs from the one last notified.
 //!
-//! A vault has one allocation, whichever basis it is read from, so that one move is one event. Allocations of different bases are not
+//! A vault has one stored allocation for all bases, so that one reallocation creates one event. Allocations of different bases are not
 //! compared with each other: if the basis changes, the allocation is stored without an event.
 
 use super::Readings;

@@ -12,7 +12,8 @@
 //!
 //! # Invariants
 //!
-//! - An event's key is its subject, the reading's instant and the change, so one reading makes it once (`origin/tests/it/events/observed.rs`).
+//! - An event's key is its subject, the reading's instant and the change, so a reading creates its event once
+//!   (`origin/tests/it/events/observed.rs`).
 
 mod allocation;
 mod bad_debt;
@@ -26,7 +27,7 @@ use rds_facts::VaultState;
 use rds_shared::wire::Timestamp;
 use rds_store::{StoreError, Tx};
 
-/// The changes of a batch that events may follow from.
+/// The changes of a batch from which the service may create events.
 #[derive(Debug, Clone, Default)]
 pub struct Readings<'b> {
     /// Every vault state of the batch.

@@ -16,7 +16,7 @@ pub struct Intake {
     pub groups: Vec<String>,
     /// Vaults that an event named before and no longer names.
     pub released_vaults: Vec<String>,
-    /// The same for protocols.
+    /// Protocols that an event named before and no longer names.
     pub released_protocols: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub async fn intake_events(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<In
     Ok(taken)
 }
 
-/// The same without the refresh of the feed, which the caller makes afterwards.
+/// Writes events with their links, as [`intake_events`] does, but leaves the refresh of the feed to the caller.
 pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<Intake, StoreError> {
     if events.is_empty() {
         return Ok(Intake::default());
@@ -66,7 +66,7 @@ pub fn initially_public<'a>(first_told: &[i64], events: impl IntoIterator<Item =
     first_told.iter().copied().filter(|id| !drafts.contains(id)).collect()
 }
 
-/// Of several records of one event, the one that the table keeps; of two that differ only in their publication, the draft.
+/// For each event, the record that the table keeps. Of two records that differ only in their publication, this is the draft.
 fn newest<'a>(events: impl IntoIterator<Item = &'a EventRecord>) -> impl Iterator<Item = &'a EventRecord> {
     let rank = |event: &EventRecord| (event.observed_at, event.content_hash(), is_draft(event));
     let mut kept = BTreeMap::<i64, &EventRecord>::new();

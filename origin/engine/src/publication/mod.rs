@@ -7,7 +7,7 @@
 //!
 //! A transition, the feed's row and the captured operation are written in the caller's transaction, which holds the writers' lock
 //! ([`rds_store::ingest::publication::lock_writers`]). A transition to the present state changes and captures nothing: the result is
-//! [`PublicationResult::Already`]. A transition back and forth captures one operation each way, in that order, however little time lies between.
+//! [`PublicationResult::Already`]. A transition and its reversal capture two operations in their order, even within the same instant.
 //! Scores are left to the caller: after a transition of an event of type `Incident`, the vaults that it touches must be scored
 //! again, which [`commands`] does for operators' commands and `ingest` for observations.
 //!
@@ -18,7 +18,7 @@
 //! # Invariants
 //!
 //! - An event's transition, its row in the feed and the captured operation are one transaction; an operation is appended without a
-//!   lock and never changed. A transition to the present state captures nothing (`origin/tests/it/events/publication.rs`).
+//!   lock on the journal and never changed. A transition to the present state captures nothing (`origin/tests/it/events/publication.rs`).
 //! - Nothing on a withheld chain is captured. A retraction of an event that clients saw before is captured when the chain is served
 //!   again (`origin/tests/it/events/withheld.rs`).
 
@@ -73,14 +73,14 @@ impl StreamOp {
 pub enum How {
     /// Automatically or by an editor: frame `published`.
     Published,
-    /// From the security registry, because it affects the tracked universe: frame `promoted`.
+    /// From the security registry, because its row touches the tracked universe ([`crate::security`]): frame `promoted`.
     Promoted,
 }
 
 /// The result of a requested transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PublicationResult {
-    /// It was made, and captured unless the chain is withheld.
+    /// The transition was made, and captured unless the chain is withheld.
     Moved,
     /// The event already has this state: nothing changed, nothing was captured.
     Already,

@@ -1,7 +1,7 @@
 //! Backtests: did low values precede losses?
 //!
 //! Two signals are tested: the published score, as readers saw it at each instant, and the history vector, recomputed
-//! as of the instant from facts that have a date. The vector covers the whole time for which prices were observed,
+//! as of each instant from facts that have a date. The vector covers the whole time for which prices were observed,
 //! which begins long before the first published score. The other parts of a score are not recomputed, because their
 //! facts have no date.
 

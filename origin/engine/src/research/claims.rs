@@ -1,4 +1,4 @@
-//! Claims of the service about itself, checked against its rows. A claim with one exception is not shown.
+//! Claims of the service about itself, checked against its rows. A claim that any row contradicts is not shown.
 
 use super::backtests::Tried;
 use super::records::Kept;

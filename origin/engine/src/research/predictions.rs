@@ -11,7 +11,7 @@ use std::collections::HashSet;
 /// Resolves ended windows, then stores predictions for vaults without an open window. Returns how many were stored and
 /// how many resolved.
 ///
-/// Vaults in `broken` (unusable price series) get no new predictions; their due ones are resolved as `unobserved`.
+/// Vaults in `broken` (unusable price series) get no new predictions; their ended windows are resolved as `unobserved`.
 pub async fn run(tx: &mut Tx<'_>, now: Timestamp, broken: &HashSet<String>) -> Result<(u64, u64), StoreError> {
     let due = table::due(tx, At(now)).await?;
     let settled: Vec<_> = due

@@ -9,7 +9,7 @@ use rds_store::research::facts::Coverage;
 use rds_store::{StoreError, Tx};
 use std::collections::BTreeMap;
 
-/// Stores both reports.
+/// Stores the coverage report and the discrimination report.
 pub async fn run(
     tx: &mut Tx<'_>,
     (coverage, missing): (&Coverage, &BTreeMap<String, i64>),

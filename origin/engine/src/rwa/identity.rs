@@ -1,4 +1,5 @@
-//! The product that a deployment belongs to, according to reviewers' signed mappings, whose signatures are verified here again.
+//! The product that a deployment belongs to, according to reviewers' signed mappings. Their signatures, which ingest has verified, are
+//! verified again.
 
 use crate::attestation::proven;
 use rds_shared::rules::rwa_totals::{Deployment, IdentityStatus};

@@ -29,7 +29,7 @@ impl Histories {
     ///
     /// Daily summaries must be up to date ([`days::refresh_all`]).
     ///
-    /// Halved deposits are left out, because that signal compares with the newest state.
+    /// The signal for halved deposits is left out, because it compares with the newest state.
     pub async fn vectors(
         &self,
         tx: &mut Tx<'_>,

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The result of scoring the assets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AssetRun {
-    /// Assets whose published score or flags changed, which vaults that hold them read.
+    /// Assets whose published score or flags changed. The vaults that hold such an asset must be scored again.
     pub moved: Vec<String>,
     /// Whether any published field of an asset changed.
     pub is_news: bool,
@@ -88,7 +88,7 @@ fn dependency_order(rows: &BTreeMap<String, AssetRow>) -> Vec<&str> {
     order
 }
 
-/// The inputs of one asset. A dependency without a score is in a cycle with the asset and counts as unscored.
+/// The inputs of one asset. A dependency without an entry in `scores` is in a cycle with the asset and counts as unscored.
 fn input(
     row: &AssetRow,
     scores: &BTreeMap<&str, Option<MilliPoints>>,
@@ -119,7 +119,7 @@ fn input(
     })
 }
 
-/// `None` on a settlement layer, which has no chain overlay. Four nulls on a chain without a profile.
+/// The sub-scores of the asset's chain: `None` on a settlement layer, which has no chain overlay; four nulls on a chain without a profile.
 fn chain_profile(row: &AssetRow) -> Option<ChainSubScores> {
     let score = |stored: Option<i32>| stored.and_then(MilliPoints::new);
     (!row.is_settlement).then(|| {

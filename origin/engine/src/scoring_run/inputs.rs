@@ -143,7 +143,7 @@ impl Market {
             },
             hard_fail_cap: asset.and_then(|asset| milli(asset.hard_fail_cap)),
             oracle: part.oracle,
-            // The loan-to-value ratio is at most 1, so it fits.
+            // The loan-to-value ratio is at most 1, so its basis points fit `u32`.
             lltv_bp: part.lltv.and_then(|lltv| u32::try_from(from_float(lltv, 4).ok()?).ok()),
             same_peg: part.same_peg,
         }
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(class(row(None, None, None, None)), (IncidentClass::MajorUnrecovered, 3, false));
         let recovered = row(Some("major"), Some(100.0), Some(90.0), Some("resolved"));
         assert_eq!(class(recovered), (IncidentClass::MajorRecovered, 3, true));
-        // The same in cents, slightly less, and a loss of 0, which the published rule treats as not recovered.
+        // At least 90 % returned in cents, slightly less than 90 %, and a loss of 0, which the published rule treats as not recovered.
         for (loss, returned, expected) in [
             (1.15, 1.04, IncidentClass::MajorRecovered),
             (1.15, 1.03, IncidentClass::MajorUnrecovered),

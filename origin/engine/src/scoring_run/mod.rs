@@ -72,7 +72,7 @@ pub struct Run {
     pub id: Option<String>,
     /// Vaults evaluated.
     pub vaults: u64,
-    /// Vaults whose facts were updated although no score of theirs was published.
+    /// Vaults whose facts were updated without a published score.
     pub kept: u64,
     /// Published changes, in order of vault ids.
     pub changes: Vec<VaultChange>,
@@ -84,7 +84,7 @@ pub struct Run {
     pub assets_moved: bool,
     /// Whether scores of another methodology version were replaced.
     is_new_methodology: bool,
-    /// The vaults that the sanity checks would name.
+    /// The vaults that failed a sanity check; logged if the run is held back.
     suspects: Suspects,
 }
 
@@ -243,7 +243,7 @@ async fn keep_facts(
 }
 
 /// Creates the events for every published change, in the transaction that made it. All published changes pass through
-/// here.
+/// this function.
 async fn announce(tx: &mut Tx<'_>, changes: &[VaultChange], version: i64, now: Timestamp) -> Result<u64, StoreError> {
     for VaultChange { vault_id, change } in changes {
         tracing::debug!(vault = %vault_id, change = %change.change_type, "published");

@@ -1,4 +1,4 @@
-//! Turns results into published rows: dwell, history, documents; only changes are written.
+//! Applies the dwell to the results of a run, and writes the changed scores with their history and documents.
 
 use super::VaultChange;
 use super::inputs::Vault;
@@ -94,7 +94,7 @@ impl<'a> Published<'a> {
         after: &Publication,
         changed: bool,
     ) -> Result<ScoreRow, StoreError> {
-        // The run id is left empty; see the column's comment.
+        // The run id is left empty and filled in when the row is served, so that a run that confirms a score rewrites no document.
         let provenance =
             ScoreProvenance::new("", &vault.input, outcome, after.dwell(self.run.computed_at.0), &vault.observations);
         let provenance = document(&PublishedProvenance { provenance, missing: outcome.missing() })?;

@@ -15,7 +15,7 @@ pub struct Suspects {
 }
 
 impl Suspects {
-    /// Adds the vault `id` to each kind whose count it increased since `before`.
+    /// Adds the vault `id` to each kind whose count increased from `before` to `after`.
     pub fn note(&mut self, id: &str, before: &RunFacts, after: &RunFacts) {
         for (few, is_so) in [
             (&mut self.non_finite, after.non_finite_inputs > before.non_finite_inputs),

@@ -45,7 +45,7 @@ pub async fn run(db: &Db, clock: &Clock) -> Result<Pass, StoreError> {
     .await
 }
 
-/// Publishes the due drafts in the caller's transaction; returns the rows, and the changes of the feed.
+/// Publishes drafts that need no editor, at most [`BATCH`], in the caller's transaction; returns the rows, and the changes of the feed.
 pub(super) async fn pass(tx: &mut Tx<'_>, now: Timestamp) -> Result<(Vec<i64>, Promoted), StoreError> {
     let (due, mut promoted) = (security::publishable_drafts(tx, BATCH).await?, Promoted::default());
     for id in &due {

@@ -25,7 +25,7 @@ pub enum Edited {
         /// The present state.
         state: RegistryState,
     },
-    /// Its chain is withheld: it cannot be published.
+    /// The row's chain is withheld, so the row cannot be published.
     Withheld,
     /// There is no such row.
     Unknown,

@@ -6,20 +6,23 @@
 //!   └─remove──► removed   ──publish──► published        any state ──purge──► purged, for good
 //! ```
 //!
-//! A row is published by an editor ([`editing`]) or by the auto-publish pass ([`auto_publish`]), which runs with every batch that
-//! changes the registry, the casebook or the tracked universe, and by the operator's command. A published row that touches the
-//! tracked universe is promoted into the events feed ([`promotion`]). Every step is one transaction that holds the writers' lock, so a
-//! second process at the same time finds the work done. The operations are captured in it by [`crate::publication`].
+//! The tracked universe is the stored protocols, vaults, assets, markets and reserves. A row touches the tracked universe if it names a
+//! protocol, or if one of its victims is the contract of a vault, an asset, a market or a reserve.
 //!
-//! What a row touches is evaluated again whenever a row or the universe changes: older rows may touch vaults, assets, markets and
-//! reserves that are tracked only now. The event created from a row follows it.
+//! A row is published by an editor ([`editing`]) or by the auto-publish pass ([`auto_publish`]). The pass runs with every batch that may
+//! make a draft publishable, and on the operator's command. A published row that touches the tracked universe is promoted into the events
+//! feed ([`promotion`]). Every step is one transaction that holds the writers' lock, so a concurrent process finds the step already done.
+//! [`crate::publication`] captures the operations in the same transaction.
 //!
-//! Rows on a withheld chain are not auto-published, served, promoted or captured; an editor who publishes one is refused.
+//! Whether a row touches the tracked universe is computed again whenever a row or the universe changes, because an older row may name
+//! contracts that are tracked only now. The event created from a row is corrected or retracted accordingly.
+//!
+//! Rows on a withheld chain are not auto-published, served, promoted or captured; an editor's request to publish one is refused.
 //!
 //! # Invariants
 //!
-//! - A registry row is served only while it is published; its state, event and captured operation change in one transaction behind the
-//!   writers' lock. A report never moves a score (`origin/tests/it/security/world.rs`).
+//! - A registry row is served only while it is published; its state, event and captured operation change in one transaction under the
+//!   writers' lock. A registry row never changes a score (`origin/tests/it/security/world.rs`).
 //! - Losses are whole cents from ingest to the answer; a board's total is the exact sum of its rows (`origin/tests/it/research/losses.rs`).
 
 pub mod auto_publish;
@@ -40,7 +43,7 @@ use std::collections::BTreeMap;
 
 /// Fact kinds that make up the tracked universe, including the registry's own rows.
 const UNIVERSE: [&str; 5] = ["security_event", "vault", "asset", "market", "market_reserve"];
-/// Fact kinds after which a draft may have become due, a chain may be served again, or a row may be represented by another event.
+/// Fact kinds that may make a draft publishable, cause a chain to be served again, or give a row another event.
 const REGISTRY: [&str; 5] = ["security_event", "loss_case", "chain", "incident_link", "event"];
 
 /// Tags touched by a change of the registry.
@@ -64,7 +67,7 @@ impl Settled {
     }
 }
 
-/// Applies the effects of a batch that changed rows of these fact kinds.
+/// Applies the effects of a batch that changed rows of the fact kinds in `changed`.
 pub async fn settle(
     tx: &mut Tx<'_>,
     now: Timestamp,
@@ -96,14 +99,14 @@ async fn record(tx: &mut Tx<'_>, now: Timestamp, rows: u64) -> Result<(), StoreE
     Ok(())
 }
 
-/// Publishes a row, promotes it if it touches the tracked universe, and captures it as it is served then.
+/// Publishes a row, promotes it if it touches the tracked universe, and then captures it as served.
 async fn publish(tx: &mut Tx<'_>, now: Timestamp, id: i64, by: PublishedBy) -> Result<Promoted, StoreError> {
     security::set_published(tx, id, by, now.into()).await?;
     let promoted = promotion::promote(tx, now, id).await?;
     let Some(row) = security::served(tx, id).await? else { return Ok(promoted) };
     let operation = Operation {
         family: Some(EventType::SecurityEventPublished),
-        // The stream carries events only; the event of this row, if there is one, is the promoted one.
+        // The stream carries events only. If the row has an event, the event is captured by its own operation.
         stream_op: None,
         event_id: row.id.to_string(),
         vault_ids: security::tracked_part(tx, id).await?.vaults,

@@ -1,6 +1,6 @@
 //! Promotion: an event of the feed represents a published row that touches the tracked universe.
 //!
-//! If an incident was reported separately under the row's own names (`event_key` `{source}-{source_id}`), that is the event. Otherwise
+//! If an incident was reported separately with the row's key (`event_key` `{source}-{source_id}`), that incident is the event. Otherwise
 //! an event of type `SecurityEvent` is created. It is not an incident, because scores count incidents and a registry's report must not
 //! change scores. The created event follows its row: it is corrected with the row, and retracted if the row turns out to touch
 //! nothing tracked. An event that an editor retracted stays retracted.
@@ -100,7 +100,7 @@ async fn correct(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<(), StoreEr
         intake_events(tx, &[made]).await?;
     } else {
         retract(tx, event_of(id), Some(REASON_UNTRACKED), now).await?;
-        // This was not an editor's decision: if the row touches something again, it is promoted again.
+        // No editor decided this retraction: if the row touches the tracked universe again, it is promoted again.
         security::set_promoted(tx, id, None).await?;
     }
     Ok(())

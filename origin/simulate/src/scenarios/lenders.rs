@@ -51,7 +51,7 @@ fn pools(cast: &mut Cast) {
         market.utilization = Some(0.0);
     }));
 
-    // In the second half of the run, more is owed than was supplied.
+    // In the last 36 hours of the run, more is borrowed than supplied.
     let vault = cast.lending("Quillfish Quill Pool", "quillfish", "quill").aged(610).worth(6_200_000.0).against(MAJORS);
     cast.with_story(vault.yielding(0.118), |vault, moment| {
         if moment.in_the_last(36) {
@@ -92,7 +92,7 @@ fn pools(cast: &mut Cast) {
 }
 
 fn pairs(cast: &mut Cast) {
-    // Two forms of one asset; rewards exceed the borrow rate.
+    // Loan asset and collateral are two forms of ether; borrowers' rewards exceed the borrow rate.
     let mut vault = cast.lending("Brambleway Ether / Staked Ether", "brambleway", "deth").aged(905).worth(47_000_000.0);
     vault = vault.against(&[("sdeth", 100, ExchangeRate, 94)]).yielding(0.019).controlled(Control::IMMUTABLE);
     vault.exposures.iter_mut().flatten().for_each(|part| part.same_peg = true);

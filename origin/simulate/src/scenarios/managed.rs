@@ -19,7 +19,7 @@ fn curated(cast: &mut Cast) {
     let vault = cast.lending("Juniper & Vole Steady Penny", "lanternmoss", "pny").by("juniper-and-vole");
     cast.quiet(vault.aged(640).worth(64_000_000.0).against(MARKETS));
 
-    // Better control raises it over a tier boundary; the promotion is still pending when the run ends.
+    // Better control raises the score over a tier boundary; the promotion is still pending when the run ends.
     let vault = cast.lending("Juniper & Vole Climbing Penny", "lanternmoss", "pny").by("juniper-and-vole");
     let vault = vault.aged(380).worth(9_800_000.0).against(MARKETS).controlled(Control::FAIR);
     cast.with_story(vault, |vault, moment| {
@@ -28,7 +28,7 @@ fn curated(cast: &mut Cast) {
         }
     });
 
-    // The same, but the promotion is complete.
+    // The same change, 30 hours before the end of the run, so the promotion is complete.
     let vault = cast.lending("Saltmarsh Arrived Florin", "lanternmoss", "flrn").by("saltmarsh-risk");
     let vault = vault.aged(450).worth(15_300_000.0).against(MARKETS).controlled(Control::FAIR);
     cast.with_story(vault, |vault, moment| {
@@ -49,7 +49,7 @@ fn curated(cast: &mut Cast) {
         vault.market.quarantined = moment.in_the_last(40);
     });
 
-    // The quarantine was lifted before the day was over.
+    // The quarantine lasts only 12 hours, so the vault keeps the top tier.
     let vault = cast.lending("Northlight Patient Ether", "lanternmoss", "deth").by("northlight-stewards");
     let vault = vault.against(&[("sdeth", 70, ExchangeRate, 80), ("pny", 30, PushFeed, 80)]).yielding(0.024);
     cast.with_story(vault.aged(480).worth(19_000_000.0), |vault, moment| {

@@ -35,12 +35,12 @@ impl Cast {
         SimVault::holding(self.seed, self.actors.len() as u64, name, platform, token)
     }
 
-    /// Adds a vault without a story.
+    /// Adds a vault without scripted changes.
     fn quiet(&mut self, vault: SimVault) {
         self.actors.push(Actor::new(vault, None, REMEMBERED_DAYS));
     }
 
-    /// Adds a vault with a story.
+    /// Adds a vault whose changes `story` scripts.
     fn with_story(&mut self, vault: SimVault, story: impl Fn(&mut SimVault, Moment) + Send + Sync + 'static) {
         let story: Story = Box::new(story);
         self.actors.push(Actor::new(vault, Some(story), REMEMBERED_DAYS));

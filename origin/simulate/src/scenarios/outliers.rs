@@ -13,7 +13,7 @@ pub(super) fn enter(cast: &mut Cast) {
 }
 
 fn farms(cast: &mut Cast) {
-    // Most of its yield comes from rewards, and one of them ends.
+    // Most of the yield comes from reward campaigns, and one of the campaigns ends.
     let mut vault = cast.holding("Tidewheel Ether Twins", "tidewheel", "deth").aged(370).worth(8_600_000.0);
     vault.no_il = false;
     let vault = vault.made_of(&[("deth", 50), ("sdeth", 50)]).yielding(0.004).controlled(Control::FAIR);
@@ -29,7 +29,7 @@ fn farms(cast: &mut Cast) {
         }
     });
 
-    // A rate far above other vaults of its asset, and a small value.
+    // The rate is far above that of other vaults with the same asset, and the TVL is small.
     let mut vault = cast.holding("Tidewheel Ether & Quill Farm", "tidewheel", "deth").aged(210).worth(42_000.0);
     vault.no_il = false;
     let vault = vault.made_of(&[("quill", 60), ("deth", 40)]).controlled(Control::FAIR).yielding(0.48);
@@ -71,7 +71,7 @@ fn risky(cast: &mut Cast) {
 }
 
 fn little_known(cast: &mut Cast) {
-    // A week old, unaudited, with one key, and its value could not be read.
+    // Six days old, unaudited, controlled by one key, and the TVL could not be read.
     let vault = cast.holding("Driftwick Autopilot One", "driftwick", "bsol").aged(6).controlled(Control::ONE_KEY);
     cast.quiet(vault.reads(|market| (market.tvl_usd, market.base_apr) = (None, None)));
 

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, HashMap};
 /// An asset with the data of all its routes.
 #[derive(Debug)]
 pub struct Asset {
-    /// The row for callers with a key; its freshness is that of the build.
+    /// The row for callers with a key. Its `freshness` is a placeholder; handlers compute the freshness from `renewal`.
     pub row: AssetRow,
     /// Inputs of the freshness.
     pub renewal: Renewal,

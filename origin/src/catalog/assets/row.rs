@@ -49,7 +49,7 @@ pub fn renewal(facts: &AssetFacts) -> Result<Renewal, StoreError> {
 pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<AssetRow, StoreError> {
     let category = category(facts)?;
     let real_world = is_rwa(category);
-    // The review may be older than the asset's present category.
+    // The review may be older than the asset's present category, so only dimensions of that category are kept.
     let dimensions = facts.dimensions.as_ref().map(stored_dimensions).unwrap_or_default().applicable_to(category);
     let backing_profile = facts.backing_profile.as_ref().filter(|_| has_backing(category));
     let data_provenance = provenance(facts)?;

@@ -28,13 +28,13 @@ use rds_store::{StoreError, decode_enum};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// Stands in the path for the address of a chain's native coin, which has none.
+/// Path segment in place of an address, for a chain's native coin.
 const NATIVE: &str = "native";
 /// Maximum versions in a detail.
 const MAX_VERSIONS: u32 = 30;
 /// Maximum attestations in a detail.
 const MAX_ATTESTATIONS: usize = 50;
-/// Maximum attestations that are verified for a detail: some may no longer be valid.
+/// Maximum attestations that are read and verified for a detail. More than [`MAX_ATTESTATIONS`], because invalid ones are left out.
 const MAX_VERIFIED: u32 = 200;
 
 /// `GET /v1/assets/enriched`.
@@ -66,7 +66,7 @@ pub async fn by_address(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answ
     detail(db, call, catalog.version, asset, asset.row.clone()).await
 }
 
-/// A page of encoded rows as the caller may see them.
+/// A page of encoded rows with the fields that the caller may see.
 pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageRequest, with_quality: bool) -> Answer {
     let view = View::new(call.now, !call.principal.is_keyless(), with_quality);
     let total = found.total as u64;
@@ -82,11 +82,11 @@ pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageReques
     })
 }
 
-/// The row at the beginning of a detail.
+/// The row whose fields a detail begins with.
 pub trait DetailRow: Serialize {
     /// This row with the freshness of its evidence, and with its other ages as of `now`.
     fn aged(self, freshness: Freshness, now: Timestamp) -> Self;
-    /// This row as a caller without a key may see it.
+    /// This row without the fields that need a key.
     fn withheld(self) -> Self;
 }
 
@@ -114,7 +114,8 @@ pub async fn detail<R: DetailRow + Clone>(
         row: row.clone().aged(renewal.freshness(seen), seen),
         history: &history,
     };
-    // The ETag covers the row as of its renewal and its status now, but not the ages, which change with the clock.
+    // The ETag covers the row as of the latest evidence renewal, and the current freshness status. Ages change with the clock and
+    // are left out.
     let settled = at(&asset.renewal, asset.renewal.at.unwrap_or(Timestamp::from_seconds(0)));
     let mut etag = call.etag();
     etag.add(call.principal.content_class().as_bytes()).add(&serde_json::to_vec(&settled)?);

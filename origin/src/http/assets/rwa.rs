@@ -1,4 +1,4 @@
-//! Real-world assets: the list, facets, one asset, the coverage, and the history of the total.
+//! Real-world assets: the list, facets, one asset, the coverage, and the history of their total value.
 
 use crate::catalog::LiveCatalog;
 use crate::catalog::assets::coverage::source_mix;
@@ -42,7 +42,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, F
     let asset = catalog.assets.by_id(call.found.param(0)).ok_or_else(|| ApiError::not_found("asset"))?;
     let rwa = asset.rwa.as_ref().ok_or_else(|| ApiError::not_found("asset"))?;
     let mut row = rwa.row.clone();
-    // Only the list shows a derived headline score.
+    // The detail shows the stored score; only the list shows a score derived from the core dimensions.
     row.asset.risk_score = asset.row.risk_score;
     detail(db, call, catalog.version, asset, row).await
 }
@@ -85,7 +85,7 @@ pub async fn history(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Rw
     encoded::json_with_body_etag(&call, catalog.version, &history)
 }
 
-/// A total as it was recorded. The part of a chain that is withheld by now counts as unallocated.
+/// A daily total as it was recorded. The value on chains that are withheld now counts as unallocated.
 fn point(row: &SnapshotRow, breakdown: &str, is_served: impl Fn(u64) -> bool) -> AumPoint {
     let total = &row.content.0;
     let ProductTotal { products, cents } = total.included;

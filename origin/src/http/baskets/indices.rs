@@ -26,7 +26,7 @@ pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Index
     encoded::data_with_body_etag(&call, live.get()?.version, &call.part(&rows))
 }
 
-/// One index with its links.
+/// One index, with the basket versions that it links.
 pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
     let index = find(db, call).await?;
     let links = index.stored.versions.iter().enumerate().map(|(place, version)| {

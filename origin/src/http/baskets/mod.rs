@@ -2,8 +2,8 @@
 //!
 //! A version's ETag is its content hash; a rebalance that reproduces the version does not change the response. If the response also
 //! shows something that the hash does not cover (a withheld constituent, deprecation, a new name of the basket), the ETag covers that
-//! too, so that older cached responses do not match. The URL of a version may be cached for a year; there, only a withheld
-//! constituent can differ.
+//! too, so that older cached responses do not match. The URL of a version may be cached for a year: only a withheld constituent can
+//! change its response.
 
 pub mod indices;
 pub mod reference_rates;
@@ -41,7 +41,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Bask
     shown(live, db, &call, if at.is_some() { found.under_its_name() } else { found }).await
 }
 
-/// `GET /v1/baskets/{id}/version/{versionId}`: 410 when it was retired.
+/// `GET /v1/baskets/{id}/version/{versionId}`: 410 if the version is retired.
 pub async fn version(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
     let unknown = || ApiError::not_found("basket version");
     let found = table::version(&db.pool, call.found.param(1)).await?.ok_or_else(unknown)?;
@@ -52,7 +52,7 @@ pub async fn version(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer,
     shown(live, db, call, found.as_made()).await
 }
 
-/// 410 with the successor for a retired version, on every route.
+/// Refuses a retired version with 410 and its successor, on every route.
 fn supported(found: &StoredVersion) -> Result<(), ApiError> {
     found.retired_for().map_or(Ok(()), |successor| {
         Err(ApiError::version_retired(Successor::of_basket(&found.row.basket_id, successor.to_owned())))
@@ -123,7 +123,7 @@ fn unknown() -> ApiError {
     ApiError::not_found("basket")
 }
 
-/// A version in full.
+/// The answer with a version, its constituents and their analytics.
 async fn shown(live: &LiveCatalog, db: &Db, call: &Call, stored: StoredVersion) -> Result<Answer, Failure> {
     let id = stored.row.version_id.as_str();
     let Members { constituents, withheld } = table::members(&db.pool, &[id]).await?.remove(id).unwrap_or_default();

@@ -13,7 +13,7 @@ use rds_shared::wire::{ApiError, Timestamp};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The rate of every symbol that an active vault accepts, by descending value, then by symbol.
+/// The rate of every symbol that an active vault accepts, by descending TVL, then by symbol.
 pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::RateList>) -> Result<Answer, Failure> {
     let catalog = live.get()?;
     let mut symbols: BTreeMap<&str, Members<'_>> = BTreeMap::new();
@@ -29,7 +29,7 @@ pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::RateList>) -> Result
     encoded::data_with_body_etag(&call, catalog.version, &call.part(&rates))
 }
 
-/// One symbol's rate, with every vault behind it.
+/// The reference rate of one symbol, with its constituents and the excluded vaults.
 pub fn by_symbol(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     let catalog = live.get()?;
     let symbol = call.found.param(0).to_uppercase();
@@ -70,7 +70,7 @@ impl<'a> Members<'a> {
 
     fn detail(mut self, symbol: String) -> ReferenceRateDetail {
         let rate = self.rate(symbol);
-        // The sort is stable: vaults of equal value stay in the order of their ids.
+        // The sort is stable: vaults of equal TVL stay in the order of their ids.
         self.counted.sort_by_key(|(counted, _)| Reverse(counted.tvl));
         let counted: Vec<Counted> = self.counted.iter().map(|(counted, _)| *counted).collect();
         let constituents = self.counted.iter().zip(shares(&counted)).map(|((counted, vault), share)| RateConstituent {

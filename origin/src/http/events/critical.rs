@@ -12,7 +12,7 @@ use rds_store::events::critical;
 /// Maximum rows for a caller without a key.
 const MAX_ROWS_WITHOUT_KEY: u32 = 50;
 
-/// Vaults with a critical incident in the last 365 days, largest value first.
+/// Vaults with a critical incident in the last 365 days, largest TVL first.
 pub async fn list(
     live: &LiveCatalog,
     db: &Db,

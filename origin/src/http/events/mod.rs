@@ -93,8 +93,8 @@ fn filter<'c>(catalog: &Catalog, call: RouteCall<'c, routes::EventList>) -> Feed
 
 /// The start of the period that the feed covers.
 ///
-/// Newest first needs no shorter period: a longer one only adds rows after the page. Other orders use the shortest period that holds
-/// a page of matches. It does not depend on the page number, so that all pages are of one list.
+/// Without `daysBack`, newest first uses the longest period, because more days only add rows behind the page. Other orders use the
+/// shortest of [`WINDOWS`] with a page of matches. The period does not depend on the page number, so all pages belong to one list.
 async fn since(
     db: &Db,
     call: RouteCall<'_, routes::EventList>,
@@ -113,7 +113,7 @@ async fn since(
     }
 }
 
-/// `days` days ago, rounded down to the hour, so that pages that are requested one after the other start at the same instant.
+/// `days` days ago, rounded down to the hour, so that consecutive page requests cover the same period.
 fn hour_days_before(now: Timestamp, days: i64) -> Timestamp {
     let into_the_hour = now.as_micros().rem_euclid(3_600_000_000);
     Timestamp::from_micros(now.as_micros() - into_the_hour).plus_seconds(-days * 86_400)

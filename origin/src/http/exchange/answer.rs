@@ -1,4 +1,4 @@
-//! What a handler returns, and the one place that makes an HTTP response of it.
+//! The answer of a handler, and its conversion into an HTTP response.
 
 use crate::http::exchange::response_cache::Page;
 use crate::http::exchange::signing::{HashedBody, Unsigned};
@@ -21,10 +21,10 @@ use rds_store::StoreError;
 use serde::Serialize;
 use std::sync::LazyLock;
 
-/// Prometheus' text format.
+/// Content type of Prometheus' text format.
 pub const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Usual number of response headers, including `Date` and `Connection` of the server.
+/// Usual number of response headers, including the `Date` and `Connection` that the server adds.
 const HEADERS: usize = 10;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static(headers::REQUEST_ID);
@@ -109,7 +109,7 @@ impl Answer {
         Self::whole(etag, version, body.into())
     }
 
-    /// The same with a body that other answers may share.
+    /// JSON bytes with their ETag and data version, in a body that other answers may share.
     pub fn whole(etag: String, version: i64, body: HashedBody) -> Self {
         let validators = Some(Validators { etag, version: Some(version) });
         Answer { validators, body: Content::HashedBody(body), ..Self::json(Bytes::new()) }
@@ -141,12 +141,12 @@ impl Answer {
         }
     }
 
-    /// The same, with the tag versions whose changes it includes.
+    /// This answer, with the tag versions whose changes it includes.
     pub fn with_tag_versions(self, tags: TagVersions) -> Self {
         Answer { tag_versions: tags, ..self }
     }
 
-    /// The same, with a header that lists the filter values that are in no registry.
+    /// This answer, with a header that lists the filter values that are in no registry.
     pub fn with_unknown_values(self, unknown_values: Option<String>) -> Self {
         Answer { unknown_values, ..self }
     }
@@ -156,7 +156,7 @@ impl Answer {
         Answer { status: StatusCode::NO_CONTENT, ..Self::json(Bytes::new()) }
     }
 
-    /// The same body as 503 with `Retry-After`: for health and readiness, which report problems in their own format.
+    /// This answer as 503 with `Retry-After`: for health and readiness, which report problems in their own format.
     pub fn unavailable(self, retry_after: u32) -> Self {
         Answer { status: StatusCode::SERVICE_UNAVAILABLE, retry_after: Some(retry_after), ..self }
     }
@@ -165,7 +165,7 @@ impl Answer {
 /// Why a request failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// A client error, or a state of the service that the caller is told about.
+    /// A client error, or a service state that is reported to the caller.
     Api(Box<ApiError>),
     /// An error of the store; its cause goes to the log only.
     Store(StoreError),
@@ -198,7 +198,7 @@ impl From<serde_json::Error> for Failure {
 }
 
 impl Failure {
-    /// The error for the caller. Causes on our side are logged here, with the request's id.
+    /// The error for the caller. Internal causes are only logged, with the request's id.
     fn into_api_error(self, request_id: RequestId, label: Label) -> ApiError {
         let route = label.name();
         match self {
@@ -256,7 +256,7 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
     Unsigned { response, body: body.map(|_| HashedBody::default()) }
 }
 
-/// The response, and its body unless that is a stream.
+/// The response to a successful answer, and its body unless the body is a stream.
 fn good(answer: Answer, label: Label) -> (Response, Option<HashedBody>) {
     let Answer { status, content_type, body, validators, tag_versions, unknown_values, retry_after } = answer;
     let (mut response, body) = match body {
@@ -298,7 +298,7 @@ fn good(answer: Answer, label: Label) -> (Response, Option<HashedBody>) {
     (response, Some(body))
 }
 
-/// A stream has no length, and intermediaries must not cache, compress or buffer it.
+/// The response with an event stream. It has no length, and intermediaries must not cache, compress or buffer it.
 fn streamed(events: Option<EventBody>) -> Response {
     let mut response = with_headers(events.map_or_else(Body::empty, Body::new));
     let given = response.headers_mut();
@@ -310,10 +310,10 @@ fn streamed(events: Option<EventBody>) -> Response {
     response
 }
 
-/// Unpacked when the first page is requested.
+/// The documentation, unpacked when its first page is requested.
 static LIBRARY: LazyLock<Library> = LazyLock::new(Library::open);
 
-/// A page has its own headers for caching and for what it may load.
+/// The response with a documentation page, which has its own caching and security headers.
 fn documented(document: &'static Document, status: StatusCode) -> (Response, Option<HashedBody>) {
     let body = match status {
         StatusCode::NOT_MODIFIED => HashedBody::default(),
@@ -370,13 +370,13 @@ fn with_headers(body: Body) -> Response {
 }
 
 fn set(response: &mut Response, name: HeaderName, value: String) {
-    // Hex, base64 or a number: always a valid header value.
+    // The values are numbers, ETags, links and percent-encoded names, all of them visible ASCII, so the conversion does not fail.
     if let Ok(value) = HeaderValue::try_from(value) {
         response.headers_mut().insert(name, value);
     }
 }
 
-/// `CDN-Cache-Control` of each route, in the table's order; `None` for routes whose responses are not cached.
+/// `CDN-Cache-Control` of each route, in the order of the route table; `None` for routes whose responses are not cached.
 static CDN_CACHE_CONTROLS: LazyLock<Vec<Option<HeaderValue>>> = LazyLock::new(|| {
     let value = |cache: rds_shared::route::Cache| {
         let text = format!("max-age={}, stale-if-error={}", cache.fresh, cache.stale_if_error);

@@ -14,7 +14,7 @@ const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
 /// `Retry-After` in seconds if there is no memory for a body.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// A body in memory; it counts towards the memory limit until this is dropped.
+/// A body in memory. Its bytes count towards the memory limit until this value is dropped.
 #[derive(Debug)]
 pub struct Held<'a> {
     pub bytes: Bytes,
@@ -63,7 +63,7 @@ pub async fn read(mut body: Body, cap: usize, memory: &HeldBytes) -> Result<Held
     Ok(Held { bytes: Bytes::from(whole), _share: share })
 }
 
-/// The same, but the whole body must arrive within `patience`.
+/// Like [`read`], but the whole body must arrive within `patience`.
 pub async fn read_within(patience: Duration, body: Body, cap: usize, memory: &HeldBytes) -> Result<Held<'_>, Failure> {
     timeout(patience, read(body, cap, memory)).await.map_err(|_| late())?
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::stream::body::EventBody;
 
-    /// A body that stops after its first piece.
+    /// A body that sends one chunk and then stalls.
     fn stopping() -> Body {
         Body::new(EventBody::new(|out| async move {
             out.send(Bytes::from_static(b"half")).await;

@@ -49,7 +49,7 @@ impl Call {
         self.found.route
     }
 
-    /// The call as one of the row `R`, which must be the row that was matched.
+    /// The call typed by the route-table row `R`, which must be the matched row.
     pub fn of<R: Row>(&self) -> RouteCall<'_, R> {
         debug_assert_eq!(self.route().id, R::ID, "the handler is of another route");
         RouteCall { call: self, row: PhantomData }
@@ -61,7 +61,8 @@ impl Call {
     pub fn etag(&self) -> EtagBuilder {
         let mut etag = EtagBuilder::new();
         etag.add(self.route().id.name().as_bytes());
-        // A cached response includes this header: once a value becomes known, a response with the same rows differs.
+        // The header with the unknown values is part of a cached response. It changes once a value is registered, even if the rows do
+        // not.
         if let Some(unknown) = &self.unknown_values {
             etag.add(unknown.as_bytes());
         }
@@ -74,12 +75,12 @@ impl Call {
         if self.is_current(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()) }
     }
 
-    /// The same for a response with a given ETag.
+    /// Like [`Call::answer`], with a complete ETag and a body that is already built.
     pub fn answer_named(&self, etag: String, version: i64, body: Vec<u8>) -> Answer {
         if self.is_current(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body) }
     }
 
-    /// The same with a body whose computation can fail.
+    /// Like [`Call::answer`], with a body whose computation can fail.
     pub fn try_answer(
         &self,
         etag: EtagBuilder,
@@ -133,7 +134,7 @@ impl Call {
     }
 }
 
-/// A call of the row `R`, whose parameters are read as types.
+/// A call of the route-table row `R`, with typed access to its query parameters.
 #[derive(Debug)]
 pub struct RouteCall<'c, R> {
     call: &'c Call,
@@ -167,7 +168,8 @@ impl<'c, R: Row> RouteCall<'c, R> {
         self.query().get(parameter)
     }
 
-    /// The numbered page that the query asks for, as far as the caller may have it. A page beyond the last one is empty and needs no key.
+    /// The part of the numbered page that the caller may read; an error if all of it needs a key. A page beyond the last one is empty and
+    /// needs no key.
     pub fn page(self) -> Result<PageRequest, ApiError> {
         match self.query().page() {
             Some(page) => paging::admit(&self.principal, page),

@@ -1,4 +1,4 @@
-//! Answers assembled from encoded rows: their bytes are copied into one buffer of known size, without serialising anything.
+//! Answers assembled from encoded rows: the rows' bytes are copied into one buffer of known size and are not serialised again.
 
 use crate::catalog::PreencodedBody;
 use crate::http::exchange::answer::{Answer, Failure};
@@ -101,7 +101,7 @@ pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Times
     body
 }
 
-/// A response that the catalog has ready.
+/// A response whose body is prepared in the catalog.
 pub fn prepared(call: &Call, version: i64, whole: &PreencodedBody) -> Answer {
     let mut etag = call.etag();
     etag.add(whole.digest());
@@ -113,7 +113,7 @@ pub fn data_with_body_etag<T: Serialize>(call: &Call, version: i64, data: &T) ->
     json_with_body_etag(call, version, &Data { data })
 }
 
-/// A serialised value. Its ETag is made from `content`: the same value without what depends on the clock.
+/// A serialised value. Its ETag is made from `content`: the same value without its clock-dependent parts.
 pub fn json_with_etag_of<C: Serialize, T: Serialize>(
     call: &Call,
     version: i64,
@@ -136,9 +136,9 @@ pub fn json_with_body_etag(call: &Call, version: i64, value: &impl Serialize) ->
 /// An encoded row inside a serialised value.
 #[derive(Debug, Clone, Copy)]
 pub enum EmbeddedRow<'a> {
-    /// Its bytes as of this instant.
+    /// The row's bytes as of this instant.
     At(&'a EncodedRow, Timestamp),
-    /// Its version only, for an ETag.
+    /// The row's version only, for an ETag.
     Version(&'a EncodedRow),
 }
 

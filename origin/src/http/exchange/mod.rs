@@ -1,4 +1,4 @@
-//! One request: its steps, what a handler is given, and the response that is made of its answer.
+//! Processing of one request: its steps, the input of a handler, and the conversion of the handler's answer into a response.
 
 pub mod answer;
 pub mod body;

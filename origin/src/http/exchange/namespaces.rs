@@ -1,4 +1,5 @@
-//! Checks of addresses in ids, keys and bodies: an address that its chain cannot have is refused, because it could never match.
+//! Checks of addresses in ids, keys and bodies: an address in a format that its chain does not use is refused, because it would
+//! match nothing.
 
 use crate::catalog::LiveCatalog;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId, VaultKey};
@@ -13,7 +14,7 @@ pub(in crate::http) fn check_id(live: &LiveCatalog, id: &VaultId) -> Result<(), 
     }
 }
 
-/// The same for a vault's key.
+/// Like [`check_id`], for a vault's key.
 pub(in crate::http) fn check_key(live: &LiveCatalog, key: &VaultKey) -> Result<(), String> {
     Address::parse_any(key.address.as_str()).map_or(Ok(()), |(found, _)| check(live, key.chain_id, found))
 }

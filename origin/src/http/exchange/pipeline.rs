@@ -85,7 +85,7 @@ async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<
     }
 }
 
-/// Ends a request at the read deadline.
+/// Fails a request that is still running at the read deadline.
 async fn in_time(server: &Server, handling: impl Future<Output = Result<Answer, Failure>>) -> Result<Answer, Failure> {
     match tokio::time::timeout(server.read_deadline, handling).await {
         Ok(result) => result,

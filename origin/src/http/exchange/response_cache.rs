@@ -17,7 +17,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const SLOTS: usize = 256;
 /// Maximum bytes of all cached pages together.
 const MAX_BYTES: usize = 32 << 20;
-/// Maximum size of a cached page, in bytes. It is large, because a long page costs far more to copy and hash than to look up here.
+/// Maximum size of a cached page, in bytes. The limit is high, because long pages gain most from the cache: building and hashing
+/// them costs far more than a look-up.
 const MAX_PAGE_BYTES: usize = 1 << 20;
 /// How long a page is served from the cache, in microseconds.
 const MAX_AGE_MICROS: i64 = 1_000_000;
@@ -93,7 +94,7 @@ impl MicroCache {
         slot.kept.as_ref().filter(|kept| kept.answers(question)).map(|kept| kept.page.clone())
     }
 
-    /// Caches the page that answers `question` if the same was requested within the last second.
+    /// Caches the page that answers `question` if the same page was requested within the last second.
     pub fn offer(&self, question: &CacheKey<'_>, page: impl FnOnce() -> Option<Page>) {
         let Some((hash, mut slot)) = self.slot(question) else { return };
         let is_repeated = slot.asked.is_some_and(|(last, at)| last == hash && is_recent(at, question.now));

@@ -30,7 +30,8 @@ use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a response may wait for a change that the edge knows and this process does not: far less than the edge waits.
+/// How long a response waits for a tag version that the edge knows and this process does not. Far less than the edge waits for the
+/// response.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Checks that `principal` may call the matched route, parses the request and calls the route's handler.
@@ -67,7 +68,8 @@ pub async fn route(
     {
         let tags = tags(app, route, head).await;
         refuse_while_closed(app, route)?;
-        // Checked after the tag versions were read: every change that they include is in this catalog, and so in the page.
+        // The generation is checked after the tag versions were read, so this catalog and the page include every change that the tag
+        // versions include.
         if app.catalog.generation() == question.generation {
             return Ok(page.answer(head.headers.get(IF_NONE_MATCH)).with_tag_versions(tags));
         }
@@ -127,7 +129,8 @@ fn refuse_while_closed(app: &App, route: &Route) -> Result<(), ApiError> {
     }
 }
 
-/// The tag versions that the response includes. If the edge knows newer ones than this process, waits for them first.
+/// The tag versions that the response includes. If the edge knows newer versions than this process, waits for the catalog to reach them
+/// first.
 async fn tags(app: &App, route: &Route, head: &Parts) -> TagVersions {
     let wanted = head.headers.get(headers::TAGS).and_then(|text| text.to_str().ok()).map(TagVersions::parse);
     let known = match wanted {
@@ -142,7 +145,7 @@ fn of(versions: &TagVersions, route: &Route) -> TagVersions {
     versions.only(route.tags).with(Tag::FailSafe, versions.of(Tag::FailSafe))
 }
 
-/// Handlers that query the database are boxed: their futures are large, and handlers that only read the catalog need not carry them.
+/// Handlers that query the database are boxed, because their large futures would otherwise enlarge the future of every request.
 async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
     let App { catalog, db, clock, graph, histories, webhooks, .. } = &**app;
     let signing_key = app.signing_key.as_ref();

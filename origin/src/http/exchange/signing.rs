@@ -53,7 +53,7 @@ pub struct Unsigned {
     pub body: Option<HashedBody>,
 }
 
-/// Signs the response to one request of the edge, with the key that signed the request and bound to its nonce.
+/// Signs the response to one request of the edge: with the key that signed the request, and bound to the request's nonce.
 #[derive(Debug)]
 pub struct AnswerSigner {
     key: AssertionKey,
@@ -61,7 +61,7 @@ pub struct AnswerSigner {
 }
 
 impl AnswerSigner {
-    /// The signer for the request of `vouched`. `None` for v1, because Workers of that release check no answer signature.
+    /// The signer for the request of `vouched`. `None` for v1, because Workers of the previous release check no answer signature.
     pub fn of(vouched: &VerifiedHead<'_>) -> Option<Self> {
         vouched.is_proven().then(|| Self::with(vouched.key(), vouched.assertion().nonce()))
     }
@@ -76,7 +76,7 @@ impl AnswerSigner {
             signed_headers(response.headers().iter().map(|(name, value)| (name.as_str(), value.to_str().ok())));
         let head = AnswerHead { nonce: &self.nonce, status: response.status().as_u16(), headers };
         let signature = self.key.sign_answer(&head, body.map(HashedBody::digest));
-        // Words, hex and separators: always a valid header value.
+        // The signature consists of ASCII words, hex and separators, so the conversion does not fail.
         if let Ok(signature) = HeaderValue::try_from(signature) {
             response.headers_mut().insert(HeaderName::from_static(headers::ANSWER), signature);
         }

@@ -1,4 +1,4 @@
-//! How a request arrived, and what is known of it so far.
+//! The listener and connection of a request, and the properties of the request that are known so far.
 
 use crate::http::exchange::signing::AnswerSigner;
 use crate::http::transport::connection_state::ConnectionState;
@@ -15,7 +15,7 @@ pub struct Ingress {
     /// The address that connected.
     pub peer: IpAddr,
     pub line: ConnectionState,
-    /// The nonce of its edge assertion, once that is verified; `None` on the other listeners.
+    /// The nonce of the request's edge assertion, once the assertion is verified; `None` on the other listeners.
     pub nonce: Option<[u8; 16]>,
 }
 
@@ -26,7 +26,8 @@ impl Ingress {
     }
 }
 
-/// What is known of a request so far. It is kept outside the handler, so that a panic does not lose it.
+/// Properties of a request, filled in as they become known. They are kept outside the handler, so that a panic does not lose
+/// them.
 #[derive(Debug)]
 pub struct Trace {
     /// The listener and connection it arrived on.

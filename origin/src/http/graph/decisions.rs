@@ -52,7 +52,7 @@ pub async fn check(
     Answer::value(&Data { data: CheckResult { snapshot_id: snapshot.id(), built_at, outcome: &outcome, decision } })
 }
 
-/// The caller's signed decision; `None` if this process has no key, or the registry does not let its key sign now.
+/// The caller's signed decision; `None` if this process has no key, or if the signer registry does not allow the key to sign now.
 async fn decide(
     db: &Db,
     signing_key: Option<&DecisionKey>,
@@ -75,7 +75,8 @@ async fn decide(
     }
 }
 
-/// `GET /v1/graph/decision/{id}/verify`, as the edge gets it: the stored record and the signers. The edge verifies them.
+/// `GET /v1/graph/decision/{id}/verify`, as the edge requests it: the stored record and the signers. The edge verifies the
+/// record.
 pub async fn evidence(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
     let id = id(call)?;
     let evidence = Evidence { record: decisions::record(db, id).await?, signers: signers::list(&db.pool).await? };

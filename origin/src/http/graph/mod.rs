@@ -39,7 +39,7 @@ pub fn breach(graph: &Graph) -> Result<Answer, Failure> {
     Ok(Answer::json(graph.get()?.breach.clone()))
 }
 
-/// The share of vaults that is exposed to incidents.
+/// The share of each requested vault that is exposed to incidents.
 pub fn incident_exposure(
     live: &LiveCatalog,
     graph: &Graph,
@@ -53,12 +53,13 @@ pub fn incident_exposure(
     Answer::value(&Data { data: &Incidents::of(&snapshot.manifest, answer) })
 }
 
-/// The same for all vaults, by issuer of the affected assets.
+/// The exposure of all vaults to incidents, by issuer of the affected assets.
 pub fn incident_summary(graph: &Graph) -> Result<Answer, Failure> {
     Ok(Answer::json(graph.get()?.incident_summary.clone()))
 }
 
-/// The manifest of a snapshot, as it was frozen. While no snapshot is loaded, an unknown one is 503, because it may still be built.
+/// The manifest of a snapshot, as it was frozen. While no snapshot is loaded, an unknown id is 503, because its snapshot may still
+/// be built.
 pub async fn snapshot(live: &LiveCatalog, db: &Db, graph: &Graph, call: &Call) -> Result<Answer, Failure> {
     let bad = || ApiError::parameter(Detail::new(In::Path, "id", "must be 64 hex characters"));
     let id = ContentHash::parse(call.found.param(0)).ok_or_else(bad)?.to_hex();

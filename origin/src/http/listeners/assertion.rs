@@ -1,4 +1,4 @@
-//! Edge assertions: why one is refused, who makes the request, and that each is used once.
+//! Edge assertions: reasons of refusal, the principal of a request, and replay protection by nonces.
 
 use crate::http::exchange::answer::Failure;
 use crate::metrics::Metrics;
@@ -11,7 +11,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-/// Why a request on the edge listener is refused. For the log and the metrics only; callers are not told.
+/// Why a request on the edge listener is refused. The reason is only logged; callers do not see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// A required header is missing, repeated or not text.
@@ -45,7 +45,7 @@ impl RequestOrigin {
     }
 }
 
-/// Maximum validity of an assertion: twice the clock skew, for one signed that far ahead of this clock.
+/// Maximum validity of an assertion: twice the clock skew, because the edge's clock may be that far ahead of this one.
 const LIFETIME_SECONDS: i64 = 2 * MAX_SKEW_SECONDS;
 /// Shards with a lock each, so that requests on different threads seldom contend.
 const SHARDS: usize = 16;
@@ -83,12 +83,12 @@ impl Nonces {
 
     /// Marks `nonce` (32 hex characters of a verified assertion) as used; refuses it if it was used before.
     pub fn spend(&self, nonce: &str, now_seconds: i64) -> Result<(), Refusal> {
-        // 64 of its 128 random bits are enough to distinguish a few million nonces.
+        // 64 of the nonce's 128 random bits are enough to distinguish a few million nonces.
         let id = nonce
             .get(..16)
             .and_then(|half| u64::from_str_radix(half, 16).ok())
             .ok_or(Refusal::Assertion(AssertionError::Malformed))?;
-        // The top bits choose the shard, so that the low ones still spread over its buckets.
+        // The top bits choose the shard, so that the low bits still spread over the buckets of the shard's hash set.
         let shard = &self.shards[(id >> 60) as usize % SHARDS];
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         let age = now_seconds.saturating_sub(shard.began_at);
@@ -107,7 +107,7 @@ impl Nonces {
     }
 }
 
-/// Uses a nonce as its own hash: nonces are random, and only those of verified requests get here.
+/// Uses a nonce as its own hash: nonces are random, and only nonces of verified requests are stored.
 #[derive(Debug, Default)]
 struct IdentityHasher(u64);
 

@@ -1,8 +1,8 @@
 //! The edge listener. A request without a valid edge assertion learns nothing, not even which routes exist, and costs very little.
 //!
 //! The head is verified first: form, key, age, signature, and that the nonce is new. Only then is the body read and compared with the
-//! signed digest. Assertions of the previous release (v1) can be verified only with the body. It is read once form, key and age are
-//! right, within five seconds and within a small memory limit for all such bodies. The next release refuses v1.
+//! signed digest. Assertions of the previous release (v1) can be verified only with the body, so the body is read once form, key and
+//! age are right, within five seconds and within a small memory limit for all such bodies. The next release refuses v1.
 
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::body::{self, Held};
@@ -23,7 +23,8 @@ use rds_shared::wire::{RequestId, headers};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Body limit for paths without a limit of their own. It equals the limit of messages, so that it does not reveal which paths exist.
+/// Body limit for paths without a limit of their own. It equals the limit of messages, so that the limit does not reveal which paths
+/// exist.
 const BODY_BYTES: usize = link::MESSAGE_BYTES;
 /// Time limit for reading an unverified body.
 const UNVERIFIED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -48,7 +49,8 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
     let vouched = match assertion.verify_head(&server.assertion_keys, covered, now) {
         Ok(vouched) => vouched,
         Err(fault) => {
-            // The refusal of an expired assertion is signed, if the edge made it: the edge learns that one of the two clocks is wrong.
+            // If the edge made the assertion, the refusal is signed, so that the edge learns from an expired assertion that one of the
+            // two clocks is wrong.
             let key = assertion.signer(&server.assertion_keys, &covered);
             trace.signer = key.map(|key| AnswerSigner::with(key, assertion.nonce()));
             return Err(refused(server, trace, Refusal::Assertion(fault)));
@@ -102,13 +104,13 @@ async fn admit(
     {
         return Err(refused(server, trace, Refusal::Replayed));
     }
-    // Only after the nonce: a replayed request must not make its sender a known peer.
+    // The connection is proved after the nonce is spent: a replayed request must not make its sender a known peer.
     trace.through.line.prove();
     server.app.metrics.edge_heard_at.store(now, Relaxed);
     Ok(())
 }
 
-/// Reads the body of a v1 request, which cannot be verified before.
+/// Reads the body of a v1 request, whose assertion can be verified only with the body.
 async fn read_unverified<'a>(
     server: &'a Server,
     trace: &Trace,

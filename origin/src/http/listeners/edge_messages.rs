@@ -1,6 +1,7 @@
 //! Messages of the edge itself: key look-ups, usage counts, and counts of responses that the edge gave without the origin.
 //!
-//! Their paths are not part of the public interface. A message is signed as the edge itself, which no caller's request can be.
+//! Their paths are not part of the public interface. A signed message has the edge itself as its principal; a caller's request
+//! never has that principal.
 
 use crate::app::App;
 use crate::edge_link::outbox;
@@ -68,7 +69,8 @@ async fn question(app: &App, question: &KeyLookup) -> Result<Answer, Failure> {
     };
     app.edge_seen.note(&app.db).await?;
     let answer = known::look_up(&app.db, &app.prover, &question.digest, &question.shown, text).await?;
-    // Changes of keys are sent until the edge acknowledges them; the revocation of an index token is sent once, by the command.
+    // `told` is set for keys only: changes of keys are sent until the edge acknowledges them, but the revocation of an index
+    // token is sent once, by the command.
     let is_key = question.shown.starts_with(Kind::ApiKey.prefix());
     let told = is_key && edge_outbox::is_sender_alive(&app.db, outbox::SENDER_SEEN_SECONDS).await?;
     Answer::value(&KeyLookupResponse { answer, told })

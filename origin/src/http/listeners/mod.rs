@@ -27,7 +27,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// How long running requests may take to finish once the service is told to stop.
+/// How long running requests may take to finish after the stop signal.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// The bound sockets, before they are served.
@@ -38,7 +38,7 @@ pub struct Listeners {
     admin: TcpListener,
 }
 
-/// The addresses of the listeners; port 0 in the configuration is a real port here.
+/// The bound addresses of the listeners, with the assigned port if the configuration says port 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Addresses {
     pub edge: SocketAddr,
@@ -55,7 +55,7 @@ enum Phase {
 }
 
 impl Listeners {
-    /// Binds all three; an error names the environment variable of the address.
+    /// Binds the three sockets; an error names the environment variable that contains the address.
     pub async fn bind(config: &Config) -> anyhow::Result<Self> {
         Ok(Listeners {
             edge: bind(config.edge_addr, "RDS_EDGE_ADDR").await?,
@@ -77,7 +77,7 @@ impl Listeners {
     /// finish running requests (ten seconds at most), and the admin listener closes last, so that the draining can be watched.
     pub async fn serve(self, server: Arc<Server>, stop: impl Future<Output = ()>) {
         let (phase, watched) = watch::channel(Phase::AllOpen);
-        // All connections are dropped with this future.
+        // Dropping this future drops all connections.
         let (mut public, mut private) = (JoinSet::new(), JoinSet::new());
         public.spawn(open(server.clone(), Listener::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
         public.spawn(open(server.clone(), Listener::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
@@ -114,7 +114,7 @@ async fn open(
     let closed = move || {
         let mut phase = phase.clone();
         async move {
-            // A dropped sender means that the service has ended: close as well.
+            // A dropped sender means that the service has ended, so this listener closes too.
             let _ = phase.wait_for(|phase| *phase >= closes_at).await;
         }
     };

@@ -163,7 +163,7 @@ async fn credential(server: &Server, net: ClientNet, headers: &HeaderMap, now: i
     })
 }
 
-/// The client of a shared key, from its header; the header is ignored for other keys.
+/// The client of a shared key, from the sub-client header, which is ignored for other keys.
 fn client(record: &KeyRecord, sent: &HeaderMap) -> Result<Client, ApiError> {
     let Some(value) = sent.get(headers::SUBCLIENT).filter(|_| record.shared) else { return Ok(0) };
     let name = value.as_bytes().trim_ascii();
@@ -174,6 +174,6 @@ fn client(record: &KeyRecord, sent: &HeaderMap) -> Result<Client, ApiError> {
     if name.is_empty() {
         return Ok(0);
     }
-    // A name's hash is never 0: that is the bucket of clients without a name.
+    // 0 is the bucket of clients without a name, so a name's hash is never 0.
     Ok(Sha256::digest(name).iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte)).max(1))
 }

@@ -1,9 +1,9 @@
-//! Key look-ups of the relay listener. Each costs the database something, and anyone can cause one.
+//! Key look-ups of the relay listener. Each look-up costs database time, and any caller can cause one.
 //!
-//! A key is never refused because of its address: even after many guesses from an address, its next key is looked up and accepted if
-//! it is valid. The cost is bounded by permits instead. Keys that were valid before need no permit. New keys share a few permits,
-//! and new keys from addresses that have spent their budget for rejected keys share fewer, in order of arrival. For such addresses,
-//! older keys are verified with bcrypt one at a time.
+//! A key is never refused because of its address: even after many guesses from an address, its next key is looked up and accepted if it
+//! is valid. The cost is bounded by permits instead. Keys that were valid before need no permit. New keys share a few permits, and new
+//! keys from addresses that have spent their budget for rejected keys share fewer, in order of arrival. For such addresses, keys of which
+//! only a bcrypt hash is stored are verified one at a time.
 
 use crate::keys::bcrypt_rows::LegacyKeyVerifier;
 use crate::keys::known::{self, LookupError};
@@ -14,9 +14,9 @@ use rds_store::Db;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
-/// New keys that are looked up at once.
+/// Maximum concurrent look-ups of new keys.
 const PERMITS: usize = 8;
-/// The same for addresses that have spent their budget for rejected keys.
+/// Maximum concurrent look-ups of new keys from addresses that have spent their budget for rejected keys.
 const SPENT_PERMITS: usize = 2;
 
 /// Keys seen by this process, and the permits for look-ups.
@@ -40,8 +40,8 @@ impl Default for KeyLookups {
 }
 
 impl KeyLookups {
-    /// The live key with this text, if there is one. `spent` says whether its address has spent its budget for rejected keys; `now` is in
-    /// milliseconds.
+    /// The live key with this text, if there is one. `spent` says whether the caller's address has spent the budget for rejected keys;
+    /// `now` is in milliseconds.
     pub async fn key(
         &self,
         (db, prover): (&Db, &LegacyKeyVerifier),

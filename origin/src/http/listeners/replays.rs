@@ -4,9 +4,9 @@
 //! its nonce in the database before the change. So does a request that opens a stream: it uses one of its key's streams and sends
 //! data long after the assertion has expired.
 //!
-//! Reads do not. A captured read that is replayed to another process within its minute only shows facts that are at most a minute
-//! newer. To prevent that, lists would have to wait for the database and fail with it. The edge's own messages do not either: usage
-//! batches have sequence numbers, and a key look-up changes nothing.
+//! Reads spend no nonce in the database. A captured read that is replayed to another process while its assertion is valid only
+//! shows facts that are at most a minute newer, and preventing such replays would make lists depend on the database. The edge's own
+//! messages spend none either: usage batches have sequence numbers, and a key look-up changes nothing.
 
 use crate::http::exchange::trace::Ingress;
 use rds_shared::route::{Method, Route, RouteId};

@@ -63,7 +63,7 @@ pub async fn open(
     streams.meters.opened.fetch_add(1, Relaxed);
     let (delivering, subscription) = (sources.clone(), Subscription { vault, asked, start, extent, lease });
     let body = EventBody::new(|out| deliver(delivering, subscription, out));
-    // HTTP/1.0 has no chunks: there the body ends with the connection.
+    // HTTP/1.0 has no chunked encoding, so such a body ends when the connection closes.
     call.through.line.streams((head.version == Version::HTTP_11).then(|| body.source()));
     Ok(Answer::events(Some(body)))
 }
@@ -74,7 +74,7 @@ fn whose(call: &Call, head: &Parts) -> Result<(Option<i64>, Option<String>), Api
         (Principal::Key { id, .. }, _) => (Some(*id), reported(&head.headers)?.map(|net| net.to_string())),
         // On the relay listener the peer is the caller; on the edge listener only the edge knows the caller's address.
         (_, Ingress { listener: Listener::Relay, peer, .. }) => (None, Some(ClientNet::of(*peer).to_string())),
-        // The access check admits no index token here.
+        // The access check admits no index token to this route.
         (Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. }, _) => {
             let net = reported(&head.headers)?.unwrap_or(ClientNet::V4(Ipv4Addr::UNSPECIFIED));
             (None, Some(net.to_string()))

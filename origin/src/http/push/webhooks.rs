@@ -63,7 +63,7 @@ pub async fn delete(db: &Db, call: &Call) -> Result<Answer, Failure> {
     Answer::value(&Data { data: WebhookDeleted { id, deleted: true } })
 }
 
-/// `POST /v1/webhooks/{id}/test`: the delivery that was enqueued.
+/// `POST /v1/webhooks/{id}/test`: enqueues a test delivery and returns it.
 pub async fn test(db: &Db, clock: &Clock, webhooks: &Webhooks, call: &Call) -> Result<Answer, Failure> {
     let (subscription, sealed) = find(db, call).await?;
     let delivery = subscriptions::test(db, caller(call)?, subscription.id, call.now).await?;
@@ -120,14 +120,14 @@ pub(in crate::http) fn caller(call: &Call) -> Result<Caller, ApiError> {
     }
 }
 
-/// A subscription's id at this position of the path; 404 if it is not a number.
+/// The subscription id in path parameter `place`; 404 if it is not a number.
 pub(in crate::http) fn number(call: &Call, place: usize) -> Result<i64, ApiError> {
     let text = call.found.param(place);
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits).ok_or_else(|| ApiError::not_found("webhook"))
 }
 
-/// The window of a replay; by default the day before now.
+/// The window of a replay: `to` is now by default, and `from` is a day before `to`.
 pub(in crate::http) fn replay_window<R: Row>(call: RouteCall<'_, R>) -> Result<(Timestamp, Timestamp), ApiError> {
     let to = call.get(params::ReplayTo).unwrap_or(call.now);
     let from = call.get(params::ReplayFrom).unwrap_or_else(|| to.plus_seconds(-REPLAY_WINDOW_SECONDS));
@@ -195,7 +195,8 @@ fn shown(subscription: Subscription, now: Timestamp) -> WebhookSubscription {
     }
 }
 
-/// A delivery as its owner sees it, with its request signed at `wall`, the receiver's time.
+/// A delivery as its owner sees it. Its request is signed as of `wall`, because receivers compare the signature with the wall
+/// clock.
 fn shown_delivery(
     listed: Listed,
     subscription: &Subscription,

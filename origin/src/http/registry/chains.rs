@@ -1,4 +1,4 @@
-//! `GET /v1/chains`: the chains with active vaults, largest value first.
+//! `GET /v1/chains`: the chains with active vaults, largest TVL first.
 
 use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};

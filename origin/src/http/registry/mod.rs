@@ -1,4 +1,4 @@
-//! Routes of chains, protocols, curators, symbols and what the platform covers.
+//! Routes of chains, protocols, curators, symbols and coverage statistics.
 
 pub mod chains;
 pub mod curators;

@@ -14,7 +14,7 @@ use rds_store::events;
 /// Maximum incidents in a protocol's detail, the newest first.
 const MAX_INCIDENTS: u32 = 100;
 
-/// Every known protocol, largest value first.
+/// Every known protocol, largest TVL first.
 pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::ProtocolList>) -> Result<Answer, Failure> {
     let catalog = live.get()?;
     match call.get(params::OptionalLimit) {

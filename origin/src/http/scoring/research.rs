@@ -66,7 +66,7 @@ async fn records(
     limit: u32,
 ) -> Result<Answer, Failure> {
     let (data, total) = research::list(db, kind, filter, limit.into()).await?;
-    // Claims are filtered by level even if the caller names none.
+    // The default level of claims, `public`, does not count as a filter.
     let unfiltered = RecordFilter {
         level: filter.level.filter(|level| *level == Level::Public.as_str()),
         ..RecordFilter::default()

@@ -41,7 +41,7 @@ fn served<'r>(rows: &'r [&'r EncodedRow], page: PageRequest) -> &'r [&'r Encoded
     rows.get(..usize::try_from(page.rows()).unwrap_or(usize::MAX)).unwrap_or(rows)
 }
 
-/// Checks the parameters. Both lists have the same ones; values that only the loss board knows are refused here.
+/// Checks the parameters of the registry list. The route also accepts values that only the loss board has; they are refused here.
 fn check(call: RouteCall<'_, routes::SecurityEventList>) -> Result<(), ApiError> {
     let refused = |name, allowed: &'static [&'static str]| {
         let reason = format!("must be one of {}", allowed.join(", "));

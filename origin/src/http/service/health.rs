@@ -44,8 +44,8 @@ pub async fn health(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
     }
 }
 
-/// Counts in a task of its own, so that counts that are late for this request are there for the next one. If another request is
-/// already counting, waits for that.
+/// Counts in a separate task, so that a count that exceeds this request's time limit is still stored for the next request. If another
+/// request is already counting, waits until that count has ended.
 async fn count(app: &Arc<App>) -> Result<(), StoreError> {
     let Ok(turn) = app.counting.clone().try_lock_owned() else {
         drop(app.counting.lock().await);
@@ -72,7 +72,7 @@ pub async fn ready(app: &App) -> Result<Answer, Failure> {
     let status = if is_ready { ReadyStatus::Ready } else { ReadyStatus::NotReady };
     // Refused writes do not make a process unready: a balancer would remove every origin, although reads still work.
     let writes = app.writes.are_refused().then_some(WritesState::Failing);
-    // Only the edge has a cache that can fail, and it reports that itself.
+    // Only the edge has a cache that can fail, and the edge reports its state itself.
     let answer = Answer::value(&Ready { status, db, cache: CacheBreaker::Closed, clock, writes })?;
     Ok(if is_ready { answer } else { answer.unavailable(RETRY_AFTER) })
 }

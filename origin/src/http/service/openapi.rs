@@ -10,7 +10,7 @@ const DOCUMENT: &[u8] = include_bytes!("../../../../openapi/openapi.json");
 
 static ETAG: LazyLock<String> = LazyLock::new(|| EtagBuilder::of(DOCUMENT).strong());
 
-/// The one document.
+/// The document, or 304 if the caller has it already.
 pub fn document(call: &Call) -> Answer {
     call.answer_built_in(&ETAG, DOCUMENT)
 }

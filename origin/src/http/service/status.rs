@@ -5,7 +5,7 @@ use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::status;
 
-/// The feed. The edge caches it for a minute, or until the fail-safe mode changes.
+/// The component states. The edge caches the response for a minute, or until the fail-safe mode changes.
 pub async fn status(app: &App, call: &Call) -> Result<Answer, Failure> {
     let body = serde_json::to_vec(&status::feed(app, call.now).await)?;
     let mut etag = call.etag();

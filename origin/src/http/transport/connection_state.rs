@@ -19,7 +19,8 @@ pub(in crate::http) struct Limits {
     /// Replaces `head` and `idle` for an unproved connection while at least half of its share of the connections is
     /// taken.
     pub(in crate::http) crowded: Duration,
-    /// How often the limits are checked. A connection may last this much longer, and needs one timer for all its requests.
+    /// How often the limits are checked. A connection may exceed a limit by this much, but needs only one timer for all its
+    /// requests.
     pub(in crate::http) check_interval: Duration,
     /// Maximum time for a write.
     pub(in crate::http) write_timeout: Duration,
@@ -35,7 +36,7 @@ struct Shared {
     source: OnceLock<Option<FrameStreamHandle>>,
     /// The number of steps of its requests; the lowest two bits are the latest [`Step`].
     steps: AtomicU64,
-    /// Its entry in the listener's count; `None` without a listener.
+    /// The connection's entry in the listener's count; `None` without a listener.
     entry: Option<ConnectionEntry>,
 }
 
@@ -57,7 +58,7 @@ impl Step {
 }
 
 impl ConnectionState {
-    /// The connection at `entry`.
+    /// The state of the connection with this entry.
     pub(in crate::http) fn at(entry: ConnectionEntry) -> Self {
         ConnectionState(Arc::new(Shared { entry: Some(entry), ..Shared::default() }))
     }
@@ -71,12 +72,12 @@ impl ConnectionState {
         self.entry().inspect(|entry| entry.prove());
     }
 
-    /// Whether it is the connection of a stranger.
+    /// Whether the connection's peer is a stranger.
     pub(in crate::http) fn is_strange(&self) -> bool {
         self.entry().is_some_and(|entry| matches!(entry.peer_class(), PeerClass::Stranger { .. }))
     }
 
-    /// Whether it waits for a request or for the rest of a request's head.
+    /// Whether the connection waits for a request or for the rest of a request's head.
     pub(in crate::http) fn is_waiting(&self) -> bool {
         matches!(self.step().0, Step::Idle | Step::HeadBegun) && !self.is_streaming()
     }

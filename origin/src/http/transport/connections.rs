@@ -5,10 +5,11 @@
 //! - **Strangers** are addresses that have sent no authenticated request lately. Together they get a part of the connections (an
 //!   eighth on the edge listener), and one address a quarter of that, so thousands of silent connections displace only each other.
 //! - **Known peers** are addresses that sent an edge assertion, a live key or the admin token within ten minutes, and those of the
-//!   allow list. They get the rest. One address may use all of it: behind a TLS proxy or a balancer all requests come from one.
+//!   allow list. They share the remaining connections. One address may use all of them, because all requests that pass a TLS proxy
+//!   or a load balancer come from one address.
 //!
-//! In the share of known peers, a connection is *proved* once a request on it was authenticated. Unproved ones get a quarter of the
-//! share, so a proxy that opens a connection for every client that it accepts cannot use more than that for silent clients.
+//! In the share of known peers, a connection is *proved* once a request on it was authenticated. Unproved connections get a quarter
+//! of the share, which also limits a proxy that opens a connection for every client before the client sends a request.
 //!
 //! When a bound is reached, the oldest unproved connection that waits for a request is closed; a proved one only if proved ones fill
 //! the share alone. If none waits, the new connection is refused. A peer that was never seen, such as a balancer after a restart,
@@ -28,7 +29,7 @@ use tokio::sync::Notify;
 
 /// How long a peer stays known after its last authenticated request, in seconds.
 const KNOWN_SECONDS: u64 = 600;
-/// Minimum time between two renewals of a peer by the same connection, in seconds.
+/// A connection extends its peer's time as a known peer at most once per this many seconds.
 const REFRESH_SECONDS: u64 = 30;
 /// Maximum known peers; the one that would expire first makes room.
 const MAX_KNOWN_PEERS: usize = 4_096;
@@ -74,7 +75,7 @@ struct Held {
     unproved: Share,
     proved: Share,
     by_stranger: HashMap<ClientNet, usize>,
-    /// When each expires, in seconds since the listener was created.
+    /// When each known peer expires, in seconds since the listener was created.
     known_peers: HashMap<ClientNet, u64>,
 }
 
@@ -83,11 +84,11 @@ pub(in crate::http) struct ConnectionEntry {
     listener: Arc<Connections>,
     number: u64,
     peer: ClientNet,
-    /// When its last authenticated request came, in seconds since the listener was created, plus one; 0 before the
-    /// first.
+    /// When the connection last marked its peer as known, in seconds since the listener was created, plus one; 0 before the first
+    /// authenticated request.
     proved_at: AtomicU64,
     head_bytes: AtomicUsize,
-    /// Whether the listener has closed it.
+    /// Whether the listener has closed the connection.
     has_ended: AtomicBool,
     is_over: Notify,
 }
@@ -230,7 +231,7 @@ impl Connections {
         true
     }
 
-    /// Moves a connection to the proved ones. A stranger's stays where it is if no room can be made.
+    /// Moves a connection to the proved ones. A stranger's connection stays in its share if no room can be made.
     fn move_to_proved(&self, held: &mut Held, number: u64) {
         let is_full = held.unproved.len() + held.proved.len() >= self.bounds.known;
         if is_full && held.strangers.contains_key(&number) {
@@ -282,7 +283,7 @@ fn oldest_waiting(share: &Share, these: impl Fn(&ConnectionEntry) -> bool) -> Op
 }
 
 impl Held {
-    /// If there is an allow list, only its peers get here, and all of them are known.
+    /// With an allow list, [`Connections::take`] admits only listed peers, and all of them count as known.
     fn is_known(&self, listener: &Connections, peer: ClientNet, now: u64) -> bool {
         !listener.allow.is_empty() || self.known_peers.get(&peer).is_some_and(|until| now < *until)
     }
@@ -371,7 +372,7 @@ impl ConnectionSlot {
         &self.0
     }
 
-    /// Completes once the connection has to close, because others need its entry.
+    /// Completes once the connection has to close, because another connection needs its slot.
     pub(in crate::http) async fn is_over(&self) {
         match self.0.entry() {
             Some(entry) => entry.is_over.notified().await,

@@ -1,4 +1,4 @@
-//! A full listener: which connections are closed, for whom, and which never are.
+//! Tests of a full listener: which connections it closes to make room for which peers, and which it never closes.
 
 use crate::http::transport::connection_state::Step;
 use crate::http::transport::connections::{ConnectionSlot, Connections, PeerClass};
@@ -30,7 +30,7 @@ fn prove(slot: &ConnectionSlot, now: u64) {
     slot.line().entry().unwrap().prove_at(now);
 }
 
-/// Whether the listener has closed it.
+/// Whether the listener has closed the connection.
 async fn is_over(slot: &ConnectionSlot) -> bool {
     tokio::time::timeout(std::time::Duration::ZERO, slot.is_over()).await.is_ok()
 }
@@ -69,7 +69,7 @@ async fn strangers_take_nothing_from_an_authenticated_peer() {
     let silent: Vec<ConnectionSlot> = (10..200).filter_map(|number| listener.take_at(peer(number), 1)).collect();
     assert!(!is_over(&proxy).await && silent.len() == 190);
     assert_eq!((listener.open().proved, listener.open().strangers, listener.open().known_peers), (1, 4, 1));
-    // The peer can open more, up to the whole share.
+    // The peer can open more connections, up to the whole share of known peers.
     let mut more = Vec::new();
     for _ in 0..7 {
         let slot = listener.take_at(peer(1), 2).unwrap();

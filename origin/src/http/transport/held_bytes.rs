@@ -34,7 +34,7 @@ impl HeldBytes {
         self.now.load(Relaxed)
     }
 
-    /// The maximum so far.
+    /// The most bytes in memory so far.
     pub fn maximum(&self) -> u64 {
         self.maximum.load(Relaxed)
     }
@@ -46,7 +46,7 @@ impl HeldBytes {
 }
 
 impl Share<'_> {
-    /// Adds `bytes`, if they fit.
+    /// Adds `bytes`; `false` if they would exceed the bound.
     #[must_use]
     pub fn grow(&mut self, bytes: usize) -> bool {
         let bytes = bytes as u64;

@@ -31,7 +31,7 @@ use tokio::time::{sleep, timeout};
 
 /// Maximum bytes that a connection buffers for reading and for writing; a request's head must fit.
 const BUFFER_BYTES: usize = 32 << 10;
-/// Bytes of frames that are written at once; the last frame may exceed it.
+/// Bytes of frames that are collected for one write; the last frame may exceed the limit.
 const WRITE_BYTES: usize = 16 << 10;
 /// Time limit for a write, and for a stream's peer to acknowledge data.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(45);
@@ -126,11 +126,11 @@ async fn converse<A, F>(
         }
     });
     let socket = TokioIo::new(Socket::new(stream, line.clone(), limits.write_timeout));
-    // Boxed, so that its memory is freed when a stream continues without it.
+    // The HTTP connection is boxed, so that its memory is freed when a stream continues without it.
     let mut connection = Box::new(http1::Builder::new().max_buf_size(BUFFER_BYTES).serve_connection(socket, service));
     let mut closed = pin!(closed);
     tokio::select! {
-        // An error of a connection is the peer's and is not logged.
+        // The peer causes the errors of a connection, so they are not logged.
         _ = &mut connection => {}
         () = line.overdue(limits) => return,
         () = slot.is_over() => return,
@@ -152,7 +152,7 @@ async fn converse<A, F>(
 }
 
 /// Continues a stream whose response has begun: writes its frames as chunks until it ends or the client disconnects. Between two
-/// frames it holds no buffer.
+/// frames the stream holds no buffer.
 async fn pour(mut socket: Socket, mut frames: FrameStream) -> io::Result<()> {
     loop {
         let mut out = Vec::new();
@@ -204,7 +204,7 @@ mod tests {
     use tokio::sync::Notify;
     use tokio::task::JoinHandle;
 
-    /// Short limits.
+    /// Limits that are short enough to be reached in a test.
     const SHORT: Limits = Limits {
         head: Duration::from_millis(200),
         idle: Duration::from_millis(600),
@@ -212,7 +212,7 @@ mod tests {
         check_interval: Duration::from_millis(20),
         write_timeout: Duration::from_millis(400),
     };
-    /// The same, with an idle limit that is never reached.
+    /// `SHORT` with an idle limit that no test reaches.
     const PATIENT: Limits = Limits { idle: Duration::from_secs(60), ..SHORT };
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
@@ -270,7 +270,7 @@ mod tests {
         (tokio::spawn(serve_within(limits, held, listener, std::future::pending, answer)), address)
     }
 
-    /// Reads an answer of one byte.
+    /// Sends a request and reads the response, whose body is one byte.
     async fn answered(client: &mut TcpStream) {
         client.write_all(REQUEST).await.unwrap();
         let mut got = Vec::new();

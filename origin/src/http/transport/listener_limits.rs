@@ -33,7 +33,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Limits for `connections` in total, of which strangers get one in `part`.
+    /// Limits for `connections` in total, of which strangers get one `part`-th.
     pub fn of(connections: usize, part: usize) -> Self {
         // Even a small listener accepts a burst from one stranger: some clients open all their connections before the first request.
         let strangers = (connections / part).max(128.min(connections / 2));
@@ -79,7 +79,7 @@ pub struct ListenerLimits {
 }
 
 impl ListenerLimits {
-    /// Listeners without connections.
+    /// The limits of the three listeners, which have no connections yet.
     pub fn new(config: &Config) -> Self {
         let [edge, relay, admin] = shares(max_open_files(), config.database.connections as usize);
         // Anonymous streams count as strangers' connections as long as they last, so strangers get a larger part.

@@ -1,4 +1,4 @@
-//! Connections: HTTP/1.1 with time limits, and which connections and bytes are held.
+//! HTTP/1.1 connections with time limits, and the limits on connections and on bytes in memory.
 
 pub mod connection_state;
 pub mod connections;

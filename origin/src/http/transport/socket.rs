@@ -26,7 +26,7 @@ pub(in crate::http) struct Socket {
     /// Maximum time for a write.
     write_timeout: Duration,
     is_capped: bool,
-    /// Runs while a write waits.
+    /// The timer of a write that waits for the client.
     stalled: Option<Pin<Box<Sleep>>>,
     /// The rest of the stream, set once its beginning has been written.
     pub(in crate::http) frames: Option<FrameStream>,
@@ -65,7 +65,7 @@ impl Socket {
         }
     }
 
-    /// The result of a write; an error if it has waited for longer than the limit.
+    /// The result of a write; an error if the write has waited for longer than the limit.
     fn bounded<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled = None;

@@ -1,6 +1,6 @@
 //! `GET /v1/vault/{network}/{address}/markets`: the lending markets that hold a curated vault's deposits, and their collateral.
 //!
-//! A vault is 404 here if its protocol is not of this kind.
+//! A vault whose protocol does not spread deposits over lending markets is 404.
 
 use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
@@ -71,7 +71,7 @@ fn market(part: Part, tvl_usd: Option<f64>) -> AllocatedMarket {
     }
 }
 
-/// A share of an amount.
+/// `share` of `amount`, in US dollars.
 pub(in crate::http) fn in_usd(amount: f64, share: Ppm) -> f64 {
     amount * share.0 as f64 / Ppm::ONE.0 as f64
 }

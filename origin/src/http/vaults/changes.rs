@@ -2,7 +2,7 @@
 //!
 //! Answered from the catalog. Its feeds are ordered by data version, so a cursor is valid in every process: see
 //! [`rds_shared::select::changes`]. The data version also shows whether a cursor belongs to the history of this database (see
-//! [`rds_store::push::journal::step`]). A cursor of another history is refused, and its reader starts again from an instant.
+//! [`rds_store::push::journal::step`]). A cursor of another history is refused; the reader then starts again from an instant.
 
 use crate::catalog::LiveCatalog;
 use crate::catalog::Since;
@@ -31,8 +31,8 @@ pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Vault
         let versions = [Some(cursor.version), cursor.floor.map(|floor| floor.version)];
         let issued =
             |timeline: &Timeline, newest| versions.iter().flatten().all(|version| timeline.issued(newest, *version));
-        // A version above the catalog's was issued by a process that is ahead, so nothing follows the cursor yet; or it is not of this
-        // history: it was invented, or a restore has undone it.
+        // Either a process with a newer catalog issued a version above this catalog's, and no change follows the cursor yet. Or the
+        // version is not of this history: it was invented, or a restore has undone it.
         let is_ahead = versions.iter().flatten().any(|version| *version > catalog.version);
         let is_ours = match is_ahead {
             false => issued(&catalog.timeline, catalog.version),

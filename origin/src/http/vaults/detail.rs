@@ -1,6 +1,6 @@
 //! One vault: its page, and separate routes for its history, score history and events.
 //!
-//! Vaults that are shut down or gone are found here as well.
+//! These routes also serve vaults that are shut down or gone.
 
 use crate::catalog::LiveCatalog;
 use crate::catalog::histories::Histories;
@@ -82,7 +82,7 @@ pub async fn score_history(
     let vault = addressed(&catalog, &call)?;
     let limit = call.get(params::Limit);
     let mut points = changes::between(db, vault.row.id.as_str(), from, to, limit).await?;
-    // The newest points up to the limit, in ascending order.
+    // The query returns the newest points up to the limit, newest first; the response lists them in ascending order.
     points.reverse();
     encoded::data_with_body_etag(&call, catalog.version, &points)
 }
@@ -126,7 +126,7 @@ pub(in crate::http) fn of_breakdown<'c>(
     if shows { Ok(vault) } else { Err(ApiError::not_found(missing)) }
 }
 
-/// A vault's value; `None` if it was not read.
+/// A vault's TVL; `None` if it was not read.
 pub(in crate::http) fn observed_tvl(row: &VaultRow) -> Option<f64> {
     (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd)
 }
@@ -155,7 +155,7 @@ async fn page(
     let id = &vault.row.id;
     let mut db = db.snapshot().await?;
     let facts = detail::vault(&mut db, id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
-    // The catalog may be older than the database snapshot.
+    // The version is read from the database snapshot, because the catalog may be older.
     let of = (id, facts.vault.changed_version);
     let from = days_before(call.now, PAGE_DAYS);
     let stored = histories.between_in(&mut db, of, from, call.now).await?;

@@ -36,7 +36,7 @@ pub async fn history(
     encoded::data_with_body_etag(&call, catalog.version, &rows)
 }
 
-/// With `completeOnly`, leaves out the provisional figures while holders are still indexed.
+/// With `completeOnly`, leaves out the provisional figures while holders are still being indexed.
 fn shown(facts: HolderFacts, complete_only: bool) -> HolderFacts {
     if complete_only { facts.complete_only() } else { facts }
 }

@@ -8,7 +8,7 @@ use crate::http::exchange::encoded;
 use rds_shared::route::routes;
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 
-/// A page of the protocol's vaults, largest value first.
+/// A page of the protocol's vaults, largest TVL first.
 pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::Royco>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = live.get()?;

@@ -1,6 +1,6 @@
 //! Strategies of aggregators' vaults: `/strategies` for vaults that lend deposits to several, `/strategy` for vaults that run one.
 //!
-//! A vault is 404 here if its protocol is not of the route's kind.
+//! A vault whose protocol has another kind of breakdown than the route is 404.
 
 use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};

@@ -79,7 +79,7 @@ pub async fn mappings(db: impl PgExecutor<'_>) -> Result<Vec<SignedRow>, StoreEr
     Ok(sqlx::query_as(&sql).fetch_all(db).await?)
 }
 
-/// The existing review versions among these pairs of asset and instant.
+/// The existing review versions among the pairs of `asset_ids` and `recorded_at`.
 pub async fn subjects(
     db: impl PgExecutor<'_>,
     asset_ids: &[&str],

@@ -7,7 +7,7 @@ use crate::{At, Db, StoreError};
 use rds_shared::rules::rwa_totals::{CARRY_DAYS, DAY};
 use rds_shared::select::assets::RWA_CATEGORIES;
 
-/// The data.
+/// The asset data of the catalog, from one database snapshot.
 #[derive(Debug, Clone, Default)]
 pub struct AssetRegistry {
     /// Data version of the last change to any served asset data.
@@ -18,9 +18,9 @@ pub struct AssetRegistry {
     pub deployments: Vec<DeploymentRow>,
     /// Signed mappings to products.
     pub mappings: Vec<SignedRow>,
-    /// The newest day with a total.
+    /// The newest day with a total of real-world assets.
     pub day: Option<At>,
-    /// Observations that can count towards that day.
+    /// Observations that can count towards the total of `day`.
     pub observations: Vec<ObservationRow>,
     pub sources: Vec<SourceRow>,
     /// Deployments that sources discovered.

@@ -141,7 +141,8 @@ pub async fn candidates(db: impl PgExecutor<'_>) -> Result<Vec<CandidateRow>, St
     .await?)
 }
 
-/// The stored statements that differ from these statements of the same publications, as (source, publication, asset).
+/// The stored statements that differ from those in `statements` with the same source, publication and asset; returns these three
+/// ids.
 pub async fn contradicted(
     tx: &mut Tx<'_>,
     statements: &serde_json::Value,

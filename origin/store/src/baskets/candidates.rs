@@ -21,7 +21,7 @@ pub struct VaultRow {
     pub depends_on: Vec<String>,
 }
 
-/// An asset as a candidate, or as an underlying of one.
+/// An asset as a candidate, or as the underlying of a candidate.
 #[derive(Debug, Clone, FromRow)]
 pub struct AssetRow {
     pub id: String,
@@ -41,7 +41,8 @@ pub struct AssetRow {
     pub hard_fail_since: Option<At>,
 }
 
-/// All scored, active vaults on served chains, and every vault in `held` whatever its state; with `only_held` only the latter.
+/// All scored, active vaults on served chains, and every vault in `held` whatever its state; with `only_held`, only the vaults in
+/// `held`.
 ///
 /// A vault that does not lend depends on the assets of which it holds at least the share `holding_from`.
 pub async fn vaults(

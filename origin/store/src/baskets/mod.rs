@@ -1,4 +1,4 @@
-//! Baskets as served: versions, constituents, and the rules behind them.
+//! Baskets as served: versions, constituents and rules.
 //!
 //! Constituents on a withheld chain are read and marked; a caller that serves them must leave out their ids.
 
@@ -65,7 +65,7 @@ pub struct StoredVersion {
     /// When a rebalance last made or reproduced the version; the next rebalance is due relative to it. Not served.
     #[sqlx(try_from = "At")]
     pub confirmed_at: Timestamp,
-    /// Methodology version that this rebalance used.
+    /// Methodology version that the rebalance at `confirmed_at` used.
     pub confirmed_under: String,
     #[sqlx(flatten)]
     pub support: Support,
@@ -77,12 +77,13 @@ pub struct StoredVersion {
 }
 
 impl StoredVersion {
-    /// With the basket's name at the time, so that a query for an instant does not change when the basket is renamed.
+    /// The version with the basket's name at the time, so that the response for a past instant does not change when the basket is
+    /// renamed.
     pub fn under_its_name(self) -> Self {
         StoredVersion { name: self.made_as.clone(), ..self }
     }
 
-    /// The version as it was made. Its own address may be cached for a year, so later support data is left out.
+    /// The version as it was made. Its URL may be cached for a year, so later support data is left out.
     pub fn as_made(self) -> Self {
         StoredVersion { support: Support::default(), successor: None, ..self.under_its_name() }
     }
@@ -140,7 +141,7 @@ pub async fn current(db: &Db) -> Result<Vec<StoredVersion>, StoreError> {
     Ok(sqlx::query_as(&sql).fetch_all(&db.pool).await?)
 }
 
-/// Whether a basket, or one of its versions, can be followed.
+/// Whether webhooks can subscribe to a basket, or to one of its versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
     /// It exists and is not retired.
@@ -156,7 +157,7 @@ pub enum Availability {
     },
 }
 
-/// Whether a basket can be followed, or its version `version_id` if given.
+/// Whether webhooks can subscribe to a basket, or to its version `version_id` if given.
 pub async fn availability(
     db: impl PgExecutor<'_>,
     basket_id: &str,
@@ -176,7 +177,7 @@ pub async fn availability(
     })
 }
 
-/// Locks a basket until the transaction ends: no new versions, no changes of support status.
+/// Locks a basket against new versions and changes of support status until the transaction ends.
 pub async fn lock_support(tx: &mut Tx<'_>, basket_id: &str) -> Result<(), StoreError> {
     sqlx::query("SELECT FROM basket WHERE id = $1 FOR SHARE").bind(basket_id).execute(&mut **tx).await?;
     Ok(())

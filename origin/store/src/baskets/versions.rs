@@ -18,7 +18,7 @@ pub struct LockedBasket {
     pub constituent_type: ConstituentType,
     /// Whether `in_basket_a` of an asset refers to this basket.
     pub is_basket_a: bool,
-    /// When the due rebalance first failed; none if none fails.
+    /// When the due rebalance first failed; `None` if it does not fail.
     #[sqlx(try_from = "Nullable<At>")]
     pub halted_since: Option<Timestamp>,
 }
@@ -70,7 +70,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// Records that a rebalance by these rules reproduced the version in force.
+/// Records that a rebalance by methodology version `rules` reproduced the version in force.
 pub async fn confirm(tx: &mut Tx<'_>, version_id: &str, rules: &str, now: Timestamp) -> Result<(), StoreError> {
     let sql = "INSERT INTO basket_version_confirmed (version_id, confirmed_at, methodology_version) VALUES ($1, $2, $3) \
                ON CONFLICT (version_id) DO UPDATE SET confirmed_at = excluded.confirmed_at, methodology_version = excluded.methodology_version";

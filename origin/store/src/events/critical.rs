@@ -13,8 +13,8 @@ const RECENT_DAYS: i64 = 365;
 
 /// The `limit` largest active vaults with a critical incident in the last 365 days, each with its newest such incident.
 ///
-/// A vault's own incidents count, and those of its protocol that are flagged as affecting its score. With `flagged_only`, the vault's own
-/// incidents need that flag too.
+/// A vault's own incidents count, and its protocol's incidents that are flagged as affecting the protocol's score. With `flagged_only`,
+/// the vault's own incidents need that flag too.
 pub async fn vaults(db: &Db, now: Timestamp, flagged_only: bool, limit: u32) -> Result<Vec<CriticalVault>, StoreError> {
     let since = now.plus_seconds(-RECENT_DAYS * 86_400);
     let rows = sqlx::query_as(

@@ -31,7 +31,8 @@ pub struct Placed {
     pub chain_ids: Vec<i64>,
 }
 
-/// The events with these ids in any state, in order of id. Each place is looked up separately; see `events::feed::refresh` for the reason.
+/// The events with these ids in any state, in order of id. The place of each event (its protocol, chain and curator) is looked up
+/// separately; see `events::feed::refresh` for the reason.
 pub async fn placed(executor: impl PgExecutor<'_>, ids: &[i64]) -> Result<Vec<Placed>, StoreError> {
     let placed = sqlx::query_as(
         "SELECT e.*, p.protocol_id AS shown_protocol, pr.name AS protocol_name, p.chain_id AS shown_chain, c.name AS chain_name, \

@@ -1,4 +1,4 @@
-//! The feed's tables: updated with the events and read row by row. `pages` reads pages.
+//! The tables of the events feed: their update when events change, and reads of single rows. `pages` reads pages.
 
 use crate::columns::{DbIdText, DbList};
 use crate::db_enum::DbEnum;
@@ -9,7 +9,7 @@ use rds_facts::Reference;
 use rds_shared::model::event::EventRow;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 
-/// Columns of a listed row. `f` is its row in the feed or in the repeats, `e` its event.
+/// Columns of a listed row. `f` is its row in `event_feed` or `event_repeat`, `e` its event.
 pub(crate) const COLUMNS: &str = "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.occurred_at, e.incident_severity, \
          e.loss_usd, e.remediation_status, e.links, e.group_key, e.source, e.published_at, f.occurrence_count, \
          f.protocol_id AS shown_protocol, pr.name AS protocol_name, f.chain_id AS shown_chain, c.name AS chain_name, \
@@ -30,8 +30,8 @@ pub async fn groups_of(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<String>, Stor
 /// A group is represented by its newest published event; at the same instant the greater id wins. The group's other published events are
 /// kept in `event_repeat`, where filters find them. The caller holds the writers' lock.
 ///
-/// Each event's place is looked up separately (`OFFSET 0`): the planner has no statistics of the rows written in this transaction and
-/// would otherwise join thousands of new events with each other.
+/// The place of each event (its protocol, chain and curator) is looked up separately (`OFFSET 0`): the planner has no statistics of the
+/// rows written in this transaction and would otherwise join thousands of new events with each other.
 pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Result<(), StoreError> {
     if ids.is_empty() && old_groups.is_empty() {
         return Ok(());
@@ -44,8 +44,8 @@ pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Res
         .execute(&mut **tx)
         .await?;
     sqlx::query("DELETE FROM event_repeat WHERE event_id = ANY($1)").bind(ids).execute(&mut **tx).await?;
-    // The group's other repeats are unchanged, so their search vectors are not recomputed. Triggers delete from `event_repeat` the event that
-    // now represents its group, and events that are no longer published.
+    // Existing rows of the group in `event_repeat` are kept, so their search vectors are not recomputed. Triggers delete from
+    // `event_repeat` the event that now represents its group, and events that are no longer published.
     sqlx::query(
         "WITH shown AS MATERIALIZED ( \
              SELECT e.id, e.group_key, e.occurred_at, lower(e.event_type) AS event_type, lower(e.source) AS source, \

@@ -44,8 +44,8 @@ pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<
 
 /// The newest `limit` published events of a market: its own, and bad debt of its vaults. Telemetry is left out.
 pub async fn of_market(db: &Db, contract: &str, market_id: &str, limit: u32) -> Result<Vec<MarketEvent>, StoreError> {
-    // Each branch of the union uses its own index. An event shows a vault of this market if it has one; only the market's own event may show
-    // another vault.
+    // Each branch of the union uses its own index. `vault_id` is a vault of this market if the event is linked to one; only the
+    // market's own events may name another vault.
     let rows = sqlx::query_as(
         "WITH member AS MATERIALIZED ( \
              SELECT v.id FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address \

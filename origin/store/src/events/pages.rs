@@ -1,8 +1,9 @@
 //! Pages of the feed: which rows, in which order, without scanning whole tables.
 //!
 //! Postgres' statistics do not show whether a filter's matches lie at the beginning or the end of an order, and a wrong guess scans
-//! everything. So a page is first searched in a bounded number of rows at the beginning of the order. If that does not fill it, the matches
-//! are few or far back, and all of them are collected through their own indexes and sorted. Both steps have a bounded cost for any filter.
+//! everything. So a page is first searched in a bounded number of rows at the beginning of the order. If that does not fill the page, the
+//! matches are few or far back, and all of them are collected through their own indexes and sorted. Both steps have a bounded cost for any
+//! filter.
 //!
 //! A filter applies to every published occurrence of a group; the newest match is the group's row.
 
@@ -21,7 +22,7 @@ const SCANNED_PER_ROW: u64 = 10;
 /// Maximum number of rows scanned; beyond it, collecting all matches is faster.
 const MAX_SCANNED_ROWS: u64 = 10_000;
 
-/// Columns that conditions and orders use; both tables have them.
+/// Columns that conditions and orders use. `event_feed` and `event_repeat` both have them.
 const COMPARED: &str = "f.event_id, f.group_key, f.occurred_at, f.event_type, f.source, f.severity_rank, f.incident_severity, \
      f.remediation_status, f.loss_usd, f.protocol_ids, f.chain_ids, f.curator_ids, f.search";
 
@@ -50,7 +51,7 @@ impl FeedOrder {
     }
 }
 
-/// Filter and order of the feed. Empty lists do not filter; their values are in lower case.
+/// Filter and order of the feed. Empty lists do not filter. The texts in lists are in lower case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedFilter<'a> {
     pub event_types: &'a [String],
@@ -99,7 +100,7 @@ impl FeedFilter<'_> {
 
     /// The scans to try in turn until the slice is full.
     ///
-    /// Repeats have no index by number of occurrences, so for that order there is no scan of the beginning.
+    /// No index of `event_repeat` is ordered by the number of occurrences, so in that order only [`Scan::All`] is tried.
     fn scans(&self, slice: Slice) -> impl Iterator<Item = Scan> {
         let wanted = slice.offset.saturating_add(slice.limit);
         let depth = wanted.saturating_mul(SCANNED_PER_ROW).clamp(MIN_SCANNED_ROWS, MAX_SCANNED_ROWS);
@@ -125,7 +126,7 @@ impl FeedFilter<'_> {
                 self.push_order(query);
                 query.push(" LIMIT ").push_bind(bound(rows)).push(") AS f WHERE true");
                 self.push_conditions(query, "f");
-                // The OR makes this a look-up per matching row; as a join it would collect all matches.
+                // Because of the OR, Postgres looks up newer occurrences for each row; as a join it would collect all matches.
                 query.push(
                     " AND (f.group_key IS NULL OR NOT EXISTS (SELECT FROM event_occurrence n WHERE n.group_key = f.group_key \
                      AND (n.occurred_at, n.event_id) > (f.occurred_at, f.event_id)",
@@ -148,7 +149,8 @@ impl FeedFilter<'_> {
                 query.push(" AND NOT EXISTS (SELECT FROM event_feed h WHERE h.group_key = f.group_key");
                 self.push_conditions(query, "h");
                 query.push(") ORDER BY f.group_key, f.occurred_at DESC, f.event_id DESC)");
-                // OFFSET 0 keeps the planner from applying the limit inside: the matches are collected through their indexes, not by scanning the order.
+                // `OFFSET 0` keeps the planner from pushing the limit into the subquery, so the matches are collected through their indexes
+                // and not by scanning the order.
                 query.push(" OFFSET 0) AS f");
             }
         }

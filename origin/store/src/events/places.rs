@@ -1,4 +1,5 @@
-//! Effects of chains and vaults on the places of events in the feed. Places are updated only if a relevant column changed.
+//! Updates an event's place in the feed after a change of chains or vaults. The place consists of the chains, protocols and curators of
+//! the event (view `event_place`), by which the feed shows and filters it.
 //!
 //! Chains and vaults are observed repeatedly without a change, and a protocol's event may affect thousands of vaults. So the relevant
 //! columns are compared before and after a write, and a change of a vault never recomputes the search vector of an event.
@@ -19,7 +20,7 @@ pub struct PlaceInputs {
 type VaultPlace = (i64, String, Option<String>, bool);
 
 impl PlaceInputs {
-    /// What became visible or hidden since `before`: chains that are served again, and vaults whose `is_active` changed.
+    /// Chains that are served again since `before`, and vaults whose `is_active` changed.
     pub fn visibility_change<'a>(&'a self, before: &PlaceInputs) -> VisibilityChange<'a> {
         let again = |chain: &i64| self.chains.get(chain) == Some(&true) && before.chains.get(chain) == Some(&false);
         let is_active = |whose: Option<&VaultPlace>| whose.map(|(.., is_active)| *is_active);
@@ -34,7 +35,7 @@ impl PlaceInputs {
     }
 }
 
-/// Vaults that readers of the change feed must receive although their own clocks did not change.
+/// Vaults that readers of the change feed must receive although no observation or score of them changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VisibilityChange<'a> {
     /// Chains that are served again.
@@ -74,7 +75,7 @@ pub async fn follow(tx: &mut Tx<'_>, before: &PlaceInputs, now: &PlaceInputs) ->
     let vaults: Vec<&str> = differing(&before.vaults, &now.vaults).map(String::as_str).collect();
     let mut moved = 0;
     if !chains.is_empty() {
-        // A chain decides which events are published, and thereby which event represents a group.
+        // Events of a withheld chain are not shown, so a chain's change can also change which event represents a group.
         let events = events_of(tx, &chains, &[]).await?;
         feed::refresh(tx, &events, &[]).await?;
         moved += events.len() as u64;

@@ -1,4 +1,4 @@
-//! The publication states of events. Each statement changes those that are not yet in the state and returns the changed ids in order.
+//! The publication states of events. Each statement changes only events that are not yet in the new state, and returns their ids in order.
 //!
 //! A statement waits for a concurrent change of the same row and then checks its condition again, so only one of two publishers succeeds.
 

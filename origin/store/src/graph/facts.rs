@@ -1,4 +1,4 @@
-//! The data of the exposure graph, read in one snapshot, of served chains only.
+//! The data of the exposure graph: the rows on served chains, read in one database snapshot.
 
 use crate::{At, Db, StoreError, Tx};
 use rds_facts::{ExposurePart, Share, Subject};
@@ -6,7 +6,7 @@ use rds_shared::graph::breach::MarketIds;
 use sqlx::FromRow;
 use sqlx::types::Json;
 
-/// The rows and their data version.
+/// The rows of one read, with the data version of that read.
 #[derive(Debug, Default)]
 pub struct GraphRows {
     pub data_version: i64,
@@ -109,7 +109,7 @@ pub struct WrapperRow {
     pub seen_at: At,
 }
 
-/// A served market, with the totals of a pair.
+/// A market on a served chain, with its total borrowed amount; null if it was never observed.
 #[derive(Debug, FromRow)]
 pub struct MarketRow {
     pub contract: String,
@@ -188,7 +188,7 @@ const INCIDENTS: &str = "SELECT e.id, e.title, e.severity, e.incident_severity, 
      WHERE e.state = 'published' AND e.event_type = 'Incident' AND e.remediation_status IS DISTINCT FROM 'resolved' \
      GROUP BY e.id ORDER BY e.id";
 
-/// Reads all rows in one snapshot.
+/// Reads all rows in one database snapshot.
 pub async fn read(db: &Db) -> Result<GraphRows, StoreError> {
     let mut tx = db.snapshot().await?;
     Ok(GraphRows {

@@ -1,4 +1,4 @@
-//! Frozen snapshots of the exposure graph, stored under their content hash, and which of them is current.
+//! Frozen snapshots of the exposure graph, stored under their content hash, and the id of the current one.
 
 use crate::service::tags;
 use crate::{At, Db, StoreError, Tx};
@@ -42,7 +42,7 @@ pub async fn store(tx: &mut Tx<'_>, frozen: &NewSnapshot<'_>, now: Timestamp) ->
     let before: Option<String> =
         sqlx::query_scalar("SELECT snapshot_id FROM graph_current FOR UPDATE").fetch_one(&mut **tx).await?;
     let hashes: Vec<String> = manifest.publications.iter().map(|it| it.content_hash.to_hex()).collect();
-    // Publications without rows all share one body.
+    // DISTINCT, because publications without rows all share one body.
     sqlx::query(
         "INSERT INTO graph_publication AS kept (content_hash, body) SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) \
          ON CONFLICT (content_hash) DO UPDATE SET body = excluded.body WHERE kept.body <> excluded.body",
@@ -78,7 +78,7 @@ pub async fn store(tx: &mut Tx<'_>, frozen: &NewSnapshot<'_>, now: Timestamp) ->
     Ok(kept)
 }
 
-/// Deletes bodies that belong neither to the current snapshot nor to one of the newest.
+/// Deletes bodies that belong neither to the current snapshot nor to one of the [`KEPT_SNAPSHOTS`] newest.
 async fn forget_old_bodies(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let sql = "
         -- forget_old_bodies

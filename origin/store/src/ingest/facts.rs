@@ -12,7 +12,7 @@ use std::collections::btree_map::Entry;
 /// Rows per statement: enough to amortise it, few enough to keep its text within a few megabytes.
 const CHUNK: usize = 5_000;
 
-/// A fact with its content hash, as the statement's JSON.
+/// A fact with its content hash; serialised as one element of a statement's JSON array.
 struct Row {
     fact: Box<RawValue>,
     content_hash: [u8; 32],
@@ -47,8 +47,8 @@ pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>
     Ok(changed)
 }
 
-/// The facts that differ from their stored rows, by index, and whether the stored fact was observed at the same instant. Call it after
-/// [`upsert`]: a row that differs won against the fact.
+/// For each fact that differs from its stored row: the fact's index, and whether the stored fact was observed at the same instant. Called
+/// after [`upsert`], when a stored row that differs is one that won against the fact.
 pub async fn superseded<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<(usize, bool)>, StoreError> {
     let mut passed = Vec::new();
     for (number, chunk) in facts.chunks(CHUNK).enumerate() {
@@ -125,7 +125,7 @@ fn passed_over_statement<F: Fact>() -> String {
     )
 }
 
-/// Moves the earliest instant back when an older observation arrives late.
+/// A statement that lowers the column `earliest` when an older observation arrives late.
 fn earliest_statement<F: Fact>(earliest: &str) -> String {
     let (table, key) = (F::TABLE, F::KEY[0]);
     format!(

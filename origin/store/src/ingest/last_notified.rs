@@ -77,7 +77,7 @@ pub async fn keep(tx: &mut Tx<'_>, topic: Topic, rows: &[LastNotified]) -> Resul
 pub struct Gate {
     pub vault_id: String,
     pub name: String,
-    /// Status according to its reserve's gates; null without gates, and then the vault's own observations count.
+    /// Status according to the gates of the vault's reserve. Null if there are no gates; then the vault's own observations decide.
     pub gate_status: Option<String>,
     /// Time of the gates' observation.
     pub gate_at: Option<At>,

@@ -1,4 +1,4 @@
-//! Facts coming in: writing them, the vaults they affect, and the last values notified to subscribers.
+//! Ingested facts: their writing, the vaults they affect, and the last values notified to subscribers.
 
 pub mod facts;
 pub mod last_notified;

@@ -24,7 +24,7 @@ pub async fn current_version(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&mut **tx).await?)
 }
 
-/// Sets the newest data version; announced when the transaction commits.
+/// Sets the newest data version. [`CHANNEL`] is notified when the transaction commits.
 pub async fn advance_to(tx: &mut Tx<'_>, version: i64) -> Result<(), StoreError> {
     sqlx::query("UPDATE data_version SET version = $1").bind(version).execute(&mut **tx).await?;
     sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(version.to_string()).execute(&mut **tx).await?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The notification channel for new rows. It only shortens the wait; polling finds every row.
 pub const CHANNEL: &str = "edge_outbox";
 
-/// Queues the current state of these keys, due at once. Keys without a digest are skipped, because the edge has never seen them.
+/// Queues the current state of these keys for immediate sending. Keys without a digest are skipped, because the edge has never seen them.
 pub async fn queue(tx: &mut Tx<'_>, keys: &[i64]) -> Result<(), StoreError> {
     let sql = "
         -- queue_for_edge
@@ -40,8 +40,8 @@ struct ClaimedRow {
     attempts: i32,
 }
 
-/// Leases up to `n` due changes, only of the keys `only` if given, for `lease`. Times are the database's, so a machine with a wrong
-/// clock delays nobody else.
+/// Leases up to `n` due changes for the duration `lease`; with `only`, changes of these keys alone. All times are read from the database's
+/// clock, so a process with a wrong clock does not delay other senders.
 pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Result<Vec<Claimed>, StoreError> {
     let sql = format!(
         "/* claim_for_edge */ WITH due AS ( \
@@ -84,7 +84,7 @@ pub async fn failed(
     Ok(())
 }
 
-/// Number of pending changes, only of the keys `only` if given, and the error of one of them.
+/// Number of pending changes, and the error of one of them; with `only`, changes of these keys alone.
 pub async fn waiting(db: &Db, only: Option<&[i64]>) -> Result<(u64, Option<String>), StoreError> {
     let sql = "
         -- waiting_for_edge
@@ -113,13 +113,13 @@ pub async fn record_edge_query(db: &Db) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether a process that sends changes to the edge was running within these seconds, by the database's clock.
+/// Whether a process that sends changes to the edge was running within the last `seconds`, by the database's clock.
 pub async fn is_sender_alive(db: &Db, seconds: u32) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT FROM edge_teller WHERE seen_at > clock_timestamp() - make_interval(secs => $1))";
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
 }
 
-/// Whether an edge has queried a key within these seconds, by the database's clock.
+/// Whether an edge has queried a key within the last `seconds`, by the database's clock.
 pub async fn has_edge_queried(db: &Db, seconds: u32) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT FROM edge_seen WHERE seen_at > clock_timestamp() - make_interval(secs => $1))";
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)

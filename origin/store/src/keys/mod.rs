@@ -37,7 +37,7 @@ pub struct KeyRow {
     /// Requests per minute: contracted, or the plan's default.
     #[sqlx(flatten, try_from = "RpmRow")]
     pub rpm: u32,
-    /// Stored metadata; `contracted_rpm` if a rate was contracted.
+    /// Stored metadata as a JSON object; it has the member `contracted_rpm` if a rate was contracted.
     pub metadata: Value,
     /// Whether its holder serves several clients with it.
     #[sqlx(rename = "is_shared")]
@@ -159,12 +159,12 @@ pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, Stor
     Ok(row.map(KeyRecord::from))
 }
 
-/// The stored keys that a presented key may be.
+/// The stored keys that may match a presented key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Candidates {
     /// This key, active or revoked.
     Key(KeyRecord),
-    /// One of these active keys without a digest, or none of them: id and bcrypt hash.
+    /// Id and bcrypt hash of each active key that has the prefix and no digest. At most one of the hashes matches the presented key.
     Unproved(Vec<(i64, String)>),
 }
 

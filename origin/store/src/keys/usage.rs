@@ -40,7 +40,7 @@ pub async fn lock_source(
     Ok(Some(Source { key, last_sequence: query.fetch_one(&mut **tx).await? }))
 }
 
-/// Counts of one endpoint and day, within the range of the columns.
+/// Counts of one endpoint and day. The types have the range of the database columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
     /// UTC day.

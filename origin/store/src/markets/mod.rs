@@ -127,7 +127,7 @@ pub async fn give_keys(tx: &mut Tx<'_>, contracts: &[String]) -> Result<(), Stor
     }
     let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM market_key").fetch_all(&mut **tx).await?;
     let mut taken: HashSet<String> = ids.into_iter().collect();
-    // The next number to try per name, so that a thousand markets of one name take a thousand steps.
+    // The next number to try for each name. Without it, n new markets of one name would take about n²/2 steps.
     let mut next: HashMap<String, u64> = HashMap::new();
     let (mut named, mut keys, mut ids) = (Vec::new(), Vec::new(), Vec::new());
     for (contract, prefix, name) in unnamed {

@@ -1,14 +1,14 @@
 //! Leases of open streams, counted across processes: one row per stream.
 //!
-//! A stream is admitted under a lock of its key, so two processes never both take the last lease. A process renews its own liveness; the
-//! leases of a process that stopped doing so are deleted when another stream needs them, and about a minute later in any case. A process
-//! that recovers later queries which of its leases it still has.
+//! A stream is admitted under a lock of its key, so two processes never both take the last lease. Every process regularly extends the time
+//! for which it counts as alive. The leases of a dead process are deleted when another stream needs them, and after about a minute in any
+//! case. A process that recovers reads from the database which of its leases still exist.
 
 use crate::{At, Db, StoreError, Tx};
 use rds_shared::push::stream_limits::{STREAMS_PER_KEY, STREAMS_PER_VIEWER};
 use rds_shared::wire::Timestamp;
 
-/// How long a process counts as alive after a renewal, in seconds; then its leases can be taken by others.
+/// How long a process counts as alive after its last call of [`alive`], in seconds; then other streams can take its leases.
 pub const ALIVE_SECONDS: f64 = 15.0;
 
 /// A stream to be admitted.
@@ -88,7 +88,7 @@ pub async fn release(db: &Db, ids: &[i64]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Renews the liveness of `process`, and deletes processes that have been dead for a minute, with their leases.
+/// Extends the time for which `process` counts as alive, and deletes processes that have been dead for a minute, with their leases.
 pub async fn alive(db: &Db, process: i64) -> Result<(), StoreError> {
     let sql = "
         -- stream_process_alive
@@ -140,7 +140,7 @@ pub async fn overflowed(db: &Db, at: Timestamp) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether a client's queue has overflowed since then.
+/// Whether a client's queue has overflowed at or after `since`.
 pub async fn overflowed_since(db: &Db, since: Timestamp) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT FROM stream_overflow WHERE at >= $1)";
     Ok(sqlx::query_scalar(sql).bind(At(since)).fetch_one(&db.pool).await?)

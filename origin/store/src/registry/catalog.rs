@@ -241,7 +241,7 @@ pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultF
     Ok((version, facts.collect()))
 }
 
-/// Every vault has a row in `vault_score`, inserted in the same transaction as the vault.
+/// The query for the facts of all vaults. Every vault has a row in `vault_score`, inserted in the same transaction as the vault.
 ///
 /// Gates of a hub-and-spoke reserve take precedence over the vault's own observation.
 pub(crate) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {

@@ -1,4 +1,4 @@
-//! Mappings of a subject.
+//! Mappings that apply to one subject: the signer sets of a market.
 
 use crate::registry::catalog::address;
 use crate::{Db, StoreError};
@@ -8,7 +8,7 @@ use rds_shared::model::mapping::{MarketSignerSet, SubjectType};
 use rds_shared::scoring::Ppm;
 use sqlx::types::Json;
 
-/// A signer set with the requested subject.
+/// A signer set, and the entry of `applies_to` for the requested subject.
 #[derive(sqlx::FromRow)]
 struct SignerSetRow {
     mapping_id: String,

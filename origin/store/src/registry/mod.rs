@@ -1,4 +1,4 @@
-//! The registries: what vaults belong to, and references and mappings between subjects.
+//! The registries of chains, protocols and curators, the catalog's vault rows, daily totals by symbol, and look-ups of references.
 
 pub mod catalog;
 pub mod mappings;

@@ -34,7 +34,7 @@ pub async fn curators(tx: &mut Tx<'_>) -> Result<HashSet<String>, StoreError> {
     Ok(ids.into_iter().collect())
 }
 
-/// Ids of all sources.
+/// Ids of all sources of real-world assets.
 pub async fn rwa_sources(tx: &mut Tx<'_>) -> Result<HashSet<String>, StoreError> {
     let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM rwa_source").fetch_all(&mut **tx).await?;
     Ok(ids.into_iter().collect())
@@ -47,7 +47,7 @@ pub async fn assets(tx: &mut Tx<'_>) -> Result<HashMap<String, AssetCategory>, S
     Ok(rows.into_iter().map(|(id, DbEnum(category))| (id, category)).collect())
 }
 
-/// The ids that are vaults.
+/// Those of `ids` that are ids of vaults.
 pub async fn vaults(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashSet<String>, StoreError> {
     let known: Vec<String> =
         sqlx::query_scalar("SELECT id FROM vault WHERE id = ANY($1)").bind(ids).fetch_all(&mut **tx).await?;
@@ -78,7 +78,7 @@ pub async fn markets(tx: &mut Tx<'_>) -> Result<HashMap<String, MarketShape>, St
     Ok(rows.into_iter().map(|(contract, DbEnum(shape))| (contract, shape)).collect())
 }
 
-/// The contracts that are feeds.
+/// Those of `contracts` that are price feeds.
 pub async fn feeds(tx: &mut Tx<'_>, contracts: &[&str]) -> Result<HashSet<String>, StoreError> {
     let known: Vec<String> = sqlx::query_scalar("SELECT contract FROM oracle_feed WHERE contract = ANY($1)")
         .bind(contracts)

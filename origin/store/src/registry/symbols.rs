@@ -21,7 +21,7 @@ struct ReadingRow {
 }
 
 /// The last observation of each eligible vault on each of these UTC days, by symbol in upper case. A vault without an observation on a day
-/// counts with its newest one from the [`CARRIED_DAYS`] before, marked as carried.
+/// counts with its newest observation from the [`CARRIED_DAYS`] days before, marked as carried.
 ///
 /// Costs two index look-ups per vault and one more per vault and day, independent of the number of observations.
 ///

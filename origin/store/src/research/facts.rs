@@ -14,7 +14,7 @@ pub struct Coverage {
     pub scored: i64,
     /// Scored vaults whose exposures were observed.
     pub exposures_observed: i64,
-    /// Scored vaults whose new tier waits for its dwell.
+    /// Scored vaults whose new tier is not published yet because of its dwell.
     pub dwelling: i64,
     /// Vaults with a price from the last 7 days.
     pub priced: i64,
@@ -94,7 +94,7 @@ async fn of_scores(tx: &mut Tx<'_>, violated: &str) -> Result<Checked, StoreErro
     Ok(sqlx::query_as(&sql).fetch_one(&mut **tx).await?)
 }
 
-/// Published tiers that do not match their scores.
+/// Counts published tiers that do not match their scores.
 pub async fn tiers_off(tx: &mut Tx<'_>, core_floor: i32, prime_floor: i32) -> Result<Checked, StoreError> {
     let tier = format!(
         "CASE WHEN p.score >= {prime_floor} THEN 'Prime' WHEN p.score >= {core_floor} THEN 'Core' ELSE 'Edge' END"
@@ -102,8 +102,8 @@ pub async fn tiers_off(tx: &mut Tx<'_>, core_floor: i32, prime_floor: i32) -> Re
     of_scores(tx, &format!("p.tier IS DISTINCT FROM {tier}")).await
 }
 
-/// Counts published scores whose raw score is more than 0.005 above the weighted sum, or above a cap; and those at
-/// least `step` milli-points above their raw score although the vault does not dwell.
+/// Counts published scores that contradict their caps: the raw score is more than 0.005 above the weighted sum or above
+/// a cap, or the published score is at least `step` milli-points above the raw score without a dwell.
 pub async fn scores_above_caps(tx: &mut Tx<'_>, step: i32) -> Result<Checked, StoreError> {
     let violated = format!(
         "(p.provenance->>'raw_score')::numeric > (p.provenance->>'weighted_sum')::numeric + 0.005 \
@@ -114,7 +114,7 @@ pub async fn scores_above_caps(tx: &mut Tx<'_>, step: i32) -> Result<Checked, St
     of_scores(tx, &violated).await
 }
 
-/// Scores with a required platform input that has no source or no instant.
+/// Counts scores with a required platform input that has no source or no instant.
 pub async fn inputs_without_source(tx: &mut Tx<'_>) -> Result<Checked, StoreError> {
     of_scores(
         tx,
@@ -166,7 +166,7 @@ struct SourceRow {
 
 shared_row! { SourceKind { kind, rows: i64, first_observed_at: At = "first_at", last_observed_at: At = "last_at" } }
 
-/// Every source by name, with the facts whose newest observation is its own.
+/// Every source by name, with the number and times of the facts whose newest observation comes from it.
 pub async fn sources(tx: &mut Tx<'_>) -> Result<Vec<Source>, StoreError> {
     let each = FACTS.map(|(kind, from)| {
         format!(

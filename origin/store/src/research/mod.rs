@@ -130,7 +130,7 @@ async fn supersede(tx: &mut Tx<'_>, kind: RecordKind, key: &str, now: At) -> Res
     Ok(sqlx::query(sql).bind(kind.as_str()).bind(key).bind(now).execute(&mut **tx).await?.rows_affected())
 }
 
-/// Removes from the lists all records of a kind whose keys the run no longer makes; returns their number.
+/// Marks as superseded all records of a kind whose key is not in `keys`, so that lists omit them; returns their number.
 pub async fn supersede_others(tx: &mut Tx<'_>, kind: RecordKind, keys: &[String], now: At) -> Result<u64, StoreError> {
     let sql = "UPDATE research_record SET superseded_at = $3 WHERE kind = $1 AND record_key <> ALL($2) AND superseded_at IS NULL";
     Ok(sqlx::query(sql).bind(kind.as_str()).bind(keys).bind(now).execute(&mut **tx).await?.rows_affected())

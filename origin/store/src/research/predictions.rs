@@ -60,21 +60,21 @@ pub struct ExternalPrediction {
     pub provided_by: String,
 }
 
-/// What is stored in the place of a prediction.
+/// The row that the database already has for the vault, horizon and second of an external prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredPrediction {
     /// The same prediction.
     Same,
     /// Another prediction in the same second; ids have a resolution of one second.
     Other,
-    /// Nothing.
+    /// There is no such row.
     None {
         /// Whether the vault's price is observed well enough for the gate of predictions.
         is_watched: bool,
     },
 }
 
-/// External predictions as columns.
+/// `FROM` item `r`: external predictions, bound as one array per column ([`bound`]).
 const GIVEN: &str = "unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::int[], $6::text[], $7::text[]) \
      WITH ORDINALITY AS r (vault_id, horizon_days, made_at, model_version, score, tier, provided_by, place)";
 
@@ -91,7 +91,7 @@ fn bound<'q>(sql: &'q str, rows: &'q [ExternalPrediction]) -> Query<'q, Postgres
         .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX)) // $8 days that a base price may be old
 }
 
-/// What is stored in the place of each of these, in their order.
+/// The stored row of each of these predictions, in the same order.
 pub async fn stored_predictions(
     tx: &mut Tx<'_>,
     rows: &[ExternalPrediction],
@@ -143,7 +143,7 @@ pub struct DueRow {
 }
 
 impl DueRow {
-    /// The prices in the form that decides the outcome.
+    /// The prices as the values from which the outcome is decided.
     pub fn window_prices(&self) -> WindowPrices {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
         WindowPrices { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
@@ -220,7 +220,7 @@ pub async fn list(db: &Db, filter: PredictionFilter<'_>, limit: i64) -> Result<(
 
 /// Shows or hides a prediction. `false` if it does not exist.
 pub async fn set_visible(tx: &mut Tx<'_>, id: &str, visible: bool) -> Result<bool, StoreError> {
-    // The format written by `prediction`: vault, horizon and instant in seconds.
+    // An id is `{vault}/{horizon}/{instant in seconds}`, as `prediction` writes it.
     let mut parts = id.rsplitn(3, '/');
     let (made_at, ahead, vault_id) = (parts.next(), parts.next(), parts.next());
     let (made_at, ahead) = (made_at.and_then(|it| it.parse().ok()), ahead.and_then(|it| it.parse().ok()));

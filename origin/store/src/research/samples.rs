@@ -12,7 +12,7 @@ pub struct WindowRow {
     pub protocol_id: String,
     /// Start of the window.
     pub as_of: At,
-    /// Greatest fall from the running peak within the window, in basis points rounded down.
+    /// Greatest drawdown from the running peak within the window, in basis points rounded down.
     pub drawdown_bp: Option<i64>,
     /// Time of the last price in the window.
     pub last_at: Option<At>,
@@ -25,7 +25,7 @@ pub struct WindowRow {
 }
 
 impl WindowRow {
-    /// The prices in the form that decides the outcome.
+    /// The prices as the values from which the outcome is decided.
     pub fn window_prices(&self) -> WindowPrices {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
         WindowPrices { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
@@ -131,7 +131,8 @@ async fn windows_of(
         .await?)
 }
 
-/// A row of `research_sample`, with two values that are not stored: the protocol, and whether prices only repeat.
+/// A row of `research_sample`, with two values that are not stored: the protocol, and whether all prices in the window's last
+/// quarter repeat an earlier price.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleRow {
     pub vault_id: String,

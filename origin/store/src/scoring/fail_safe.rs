@@ -66,7 +66,7 @@ pub struct Change {
     /// The mode after the change.
     #[sqlx(try_from = "DbEnum<FailSafeMode>")]
     pub mode: FailSafeMode,
-    /// Name of the operator, or of the guard.
+    /// Name of the operator, or `guard` if the sanity checks changed the mode.
     pub said_by: String,
     pub reason: String,
 }
@@ -99,7 +99,7 @@ pub async fn write(tx: &mut Tx<'_>, row: &Stored) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Appends a change to the history and raises the tag to a version that encodes `mode`. Takes effect at commit.
+/// Appends a change to the history and raises [`Tag::FailSafe`] to a version that encodes its mode. Takes effect at commit.
 pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
     let sql =
         "/* note_fail_safe */ INSERT INTO fail_safe_change (changed_at, mode, said_by, reason) VALUES ($1, $2, $3, $4)";
@@ -113,7 +113,7 @@ pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
     spell(tx, change.mode).await
 }
 
-/// Raises the tag to a version that encodes `mode`. Takes effect at commit.
+/// Raises [`Tag::FailSafe`] to a version that encodes `mode`. Takes effect at commit.
 pub async fn spell(tx: &mut Tx<'_>, mode: FailSafeMode) -> Result<(), StoreError> {
     // Uses Postgres' clock, like all tag versions.
     let sql = "

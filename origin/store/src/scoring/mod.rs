@@ -96,13 +96,14 @@ pub struct IncidentRow {
 #[derive(Debug, Clone, Default, FromRow)]
 pub struct Signals {
     pub vault_id: String,
-    /// Greatest fall of the share price from its running peak in 365 days, in basis points rounded down; null with fewer than two prices.
+    /// Greatest drawdown of the share price from its running peak in 365 days, in basis points rounded down; null with fewer than
+    /// two prices.
     pub drawdown_bp: Option<i64>,
     /// Time of the newest price.
     pub priced_at: Option<At>,
-    /// Whether utilization was above 0.95 in every observation of 72 hours, the first of which is from the first hour of that window.
+    /// Whether utilization was above 0.95 in every observation of the last 72 hours, the oldest of which is at least 71 hours old.
     pub high_util_72h: bool,
-    /// Whether TVL is at most half of the last observation that is 7 to 8 days old.
+    /// Whether TVL is at most half of the TVL in the newest observation that is 7 to 8 days old.
     pub tvl_halved_7d: bool,
 }
 
@@ -221,7 +222,7 @@ pub async fn signals_from_readings(
 
 async fn read_signals(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<Vec<Signals>, StoreError> {
     Ok(sqlx::query_as(
-        // One index range scan per vault and question, so that missing statistics cannot lead to a bad plan.
+        // One index range scan per vault and signal, so that missing statistics cannot lead to a bad plan.
         "SELECT asked.vault_id, price.drawdown_bp, price.priced_at, coalesce(busy.high, false) AS high_util_72h, \
                 coalesce(2 * s.tvl_usd <= past.tvl_usd AND past.tvl_usd > 0, false) AS tvl_halved_7d \
          FROM unnest($1::text[]) AS asked (vault_id) \

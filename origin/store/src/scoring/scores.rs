@@ -5,7 +5,7 @@ use crate::{At, StoreError, Tx};
 use serde::Serialize;
 use sqlx::PgExecutor;
 
-/// A row of `vault_score` with changes beyond a new confirmation.
+/// A row of `vault_score` to write. A score that a run only confirms is updated by [`confirm_scores`] instead.
 #[derive(Debug)]
 pub struct ScoreRow {
     pub vault_id: String,
@@ -97,7 +97,7 @@ pub async fn published_tiers(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
     Ok(published.unsigned_abs())
 }
 
-/// Marks scores as confirmed by a run that changed nothing.
+/// Marks unchanged scores as confirmed by a run.
 pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) -> Result<(), StoreError> {
     if ids.is_empty() {
         return Ok(());
@@ -143,8 +143,8 @@ pub async fn without_score(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<String
     Ok(new.bind(ids).fetch_all(&mut **tx).await?)
 }
 
-/// Moves vaults to the end of both change feeds without changing their timestamps: those on chains that are served again, and `vaults`.
-/// Readers have passed their old positions, while the vaults were hidden or shown differently.
+/// Moves `vaults`, and all vaults on `chains`, to the end of both change feeds (state observations and published scores) without changing
+/// their timestamps. Readers may have passed the old positions while a vault was hidden or shown differently.
 pub async fn move_to_feed_end(
     tx: &mut Tx<'_>,
     version: i64,

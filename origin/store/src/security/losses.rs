@@ -1,4 +1,4 @@
-//! The casebooks: the cases listed on the loss board.
+//! The loss cases that the loss board lists.
 
 use crate::columns::{DbCents, DbList};
 use crate::db_enum::DbEnum;

@@ -13,7 +13,8 @@ use rds_shared::model::security::{PublishedBy, RegistryState, SecurityEvent};
 use rds_shared::model::status::Severity;
 use sqlx::FromRow;
 
-/// Condition: row `s` touches the tracked universe, by its protocol or by a tracked contract among its victims.
+/// Condition: row `s` touches the tracked universe. It names a protocol, or one of its victims is the contract of a vault, deposit asset,
+/// asset, market or reserve.
 const TOUCHES_TRACKED: &str = "(s.protocol_id IS NOT NULL \
      OR EXISTS (SELECT FROM vault v WHERE v.chain_id = s.chain_id AND v.address = ANY(s.victims)) \
      OR EXISTS (SELECT FROM vault v WHERE v.chain_id = s.chain_id AND v.asset_address = ANY(s.victims)) \
@@ -71,7 +72,7 @@ pub struct RegistryEntry {
     #[sqlx(try_from = "DbEnum<RegistryState>")]
     pub state: RegistryState,
     pub source: String,
-    /// The source's own id of it.
+    /// The source's own id of the row.
     pub source_id: String,
     pub title: String,
     /// Whether it touches the tracked universe.
@@ -161,8 +162,8 @@ pub async fn count_reported_by(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, S
     Ok(rows.unsigned_abs())
 }
 
-/// Published rows that touch the tracked universe and have no event in the feed. Also rows whose event was made from them (its key is
-/// `made` followed by the row's id) although an incident was reported since under the row's own source and source id.
+/// Published rows that touch the tracked universe and need an event in the feed: rows without an event, and rows whose event was made from
+/// the row (event key: `made` and the row's id) although an incident has since been reported under the row's source and source id.
 pub async fn to_promote(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreError> {
     let sql = format!(
         "SELECT s.id FROM (SELECT s.* FROM {SERVED}) AS s LEFT JOIN event e ON e.id = s.promoted_event_id \
@@ -173,7 +174,8 @@ pub async fn to_promote(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreEr
     Ok(sqlx::query_scalar(&sql).bind(made).fetch_all(&mut **tx).await?)
 }
 
-/// Published rows whose published event, made from them, differs from them, or which no longer touch the tracked universe.
+/// Published rows with a published event that was made from the row, if the event differs from the row or the row no longer touches the
+/// tracked universe.
 pub async fn outdated_events(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreError> {
     let sql = format!(
         "SELECT s.id FROM (SELECT s.* FROM {SERVED}) AS s JOIN event e ON e.id = s.promoted_event_id AND e.event_key = $1 || s.id AND e.state = 'published' \

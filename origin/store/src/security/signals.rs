@@ -14,14 +14,14 @@ use rds_shared::model::signal::{
 use rds_shared::wire::page::PageRequest;
 use sqlx::FromRow;
 
-/// Condition: the signal is not hidden by a withheld chain. None of its entities is on such a chain, is one (by id or slug), or is an asset
-/// on one. The subqueries run once per statement and are usually empty.
+/// Condition: signal `s` is not hidden by a withheld chain. None of its entities is on a withheld chain, is a withheld chain (by id or
+/// slug), or is an asset of a withheld chain. The subqueries run once per statement and are usually empty.
 const SHOWN: &str = "NOT s.chain_ids && ARRAY(SELECT chain_id FROM chain WHERE NOT is_served) \
      AND NOT s.entity_words && ARRAY( \
          SELECT 'chain:' || lower(slug) FROM chain WHERE NOT is_served \
          UNION ALL SELECT 'asset:' || lower(a.id) FROM asset a JOIN chain c USING (chain_id) WHERE NOT c.is_served)";
 
-/// Rows of the list, by parameters 1 to 6.
+/// `FROM` and `WHERE` of the list. Parameters 1 to 6 are the fields of [`SignalFilter`]; a vault takes two.
 const FILTER: &str = "signal s WHERE s.published_at >= $1 AND ($2::text[] = '{}' OR s.severity = ANY($2)) \
      AND ($3::text IS NULL OR s.entity_words @> ARRAY[$3]) AND ($4::text[] = '{}' OR s.category = ANY($4)) \
      AND ($5::bigint IS NULL OR EXISTS (SELECT FROM vault v JOIN signal_vault t ON t.vault_id = v.id JOIN chain c USING (chain_id) \
@@ -117,10 +117,10 @@ pub async fn detail(db: &Db, id: i64) -> Result<Option<SignalDetail>, StoreError
 
 /// Recomputes the affected vaults of these signals.
 ///
-/// Vaults that the source states are used as stated. Otherwise a vault is affected through its own id or key, its curator, its protocol, its
-/// chain, a market of which it is a reserve, its deposit asset, an asset it holds, or a feed with which a market prices that asset. It
-/// counts once, with the greatest part of its value that any entity leads to. Only active vaults on served chains count, with their newest
-/// state.
+/// If the source states the affected vaults, they are used as stated. Otherwise an entity of the signal affects a vault if it is the vault
+/// itself, its curator, its protocol, its chain, a market in which the vault is a reserve, its deposit asset, an asset that it holds, or a
+/// price feed that a market uses for such a reserve. A vault counts once, with the greatest affected share of its value. Only active vaults
+/// on served chains count, with their newest state.
 pub async fn rebuild_affected_vaults(tx: &mut Tx<'_>, ids: &[i64]) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM signal_vault WHERE signal_id = ANY($1)").bind(ids).execute(&mut **tx).await?;
     sqlx::query(

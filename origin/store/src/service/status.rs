@@ -26,7 +26,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The sum of both.
+    /// The sum of both tallies.
     pub fn plus(self, other: Tally) -> Tally {
         Tally {
             requests: self.requests.saturating_add(other.requests),
@@ -110,7 +110,8 @@ pub async fn note_traffic(db: &Db, at: Timestamp, process: i64, tally: Tally) ->
     Ok(())
 }
 
-/// Records the responses that an edge made itself in these minutes so far. A count below the stored one arrived late and changes nothing.
+/// Records the responses that an edge has given without the origin, per minute. A count lower than the stored one arrived late and changes
+/// nothing.
 pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tally)]) -> Result<(), StoreError> {
     let sql = "
         -- note_edge_answers

@@ -13,9 +13,9 @@ pub const CHANNEL: &str = "data_tags";
 
 /// Raises the versions of these tags in this transaction, because their facts change; returns the new versions.
 ///
-/// Call it last, after taking the writers' lock if that is needed: until the commit no other transaction can raise one of these tags, so a
-/// version covers everything committed before. Rows are locked in a fixed order, so that callers with overlapping tags do not deadlock.
-/// Calling it twice in a transaction is harmless. [`Tag::FailSafe`] is skipped; only [`crate::scoring::fail_safe`] raises it.
+/// Called last in a transaction, after the writers' lock if the transaction takes it: until the commit no other transaction can raise these
+/// tags, so a version covers everything committed before. Rows are locked in a fixed order, so that callers with overlapping tags do not
+/// deadlock. A second call in a transaction is harmless. [`Tag::FailSafe`] is skipped; only [`crate::scoring::fail_safe`] raises it.
 pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreError> {
     let names: Vec<&str> = tags.iter().filter(|tag| **tag != Tag::FailSafe).map(|tag| tag.as_str()).collect();
     // Uses Postgres' clock. Versions are only compared with versions, also of other databases, never with an instant.
@@ -39,8 +39,8 @@ pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreEr
 }
 
 /// Raises all tags, because any fact may have changed, and encodes the fail-safe mode again. Afterwards every version seen from another
-/// timeline of this database is older. `known` are the versions that the edge has seen: if the clock was set back with the database, its
-/// time alone would not exceed them. Call it last, like [`touch`].
+/// timeline of this database is lower. `known` are the versions that the edge has seen. The new versions are raised above them, because the
+/// database's clock may have been set back. Called last in a transaction, like [`touch`].
 pub async fn raise_all(tx: &mut Tx<'_>, known: &TagVersions) -> Result<(), StoreError> {
     let mode = fail_safe::lock(tx).await?.mode;
     let (names, versions): (Vec<&str>, Vec<i64>) = known.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
@@ -75,8 +75,8 @@ pub struct Claimed {
     pub failures: i32,
 }
 
-/// Leases the message for `lease` if there is something to send and no other lease is active. Times are the database's, so a machine with a
-/// wrong clock delays nobody else.
+/// Leases the message for the duration `lease` if there is something to send and no other lease is active. All times are read from the
+/// database's clock, so a process with a wrong clock does not delay other senders.
 pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreError> {
     // Usually there is nothing to send, and then nothing is written.
     if progress(db).await?.waiting.is_empty() {
@@ -89,7 +89,7 @@ pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreErr
         WHERE not_before <= clock_timestamp() RETURNING attempt, failures, clock_timestamp()";
     let ours = sqlx::query_as(sql).bind(lease.as_secs_f64()).fetch_optional(&db.pool).await?;
     let Some((attempt, failures, At(at))) = ours else { return Ok(None) };
-    // Read after the claim, so that it includes everything committed until now.
+    // The versions are read after the claim, so that they include everything committed before it.
     let versions = progress(db).await?.waiting;
     Ok(Some(Claimed { versions, at, attempt, failures }))
 }

@@ -9,7 +9,7 @@ const FILLER_BYTES: usize = 64 << 10;
 /// Seed of the filler, which is random because compressible data would need less space.
 type Seed = [u8; 16];
 
-/// Whether a write succeeded within these seconds, by the database's clock.
+/// Whether a probe write was committed within the last `seconds`, by the database's clock.
 pub async fn is_written(db: &Db, seconds: u32) -> Result<bool, StoreError> {
     let sql = "
         -- is_write_probed

@@ -1,4 +1,4 @@
-//! What a curated vault lends against: its exposures with the published data of each collateral.
+//! The collateral of a curated vault's loans: its exposures with the published data of each collateral.
 
 use crate::columns::{DbFraction, DbShare};
 use crate::db_enum::DbEnum;
@@ -32,7 +32,7 @@ pub struct Allocation {
     pub parts: Vec<Part>,
 }
 
-/// One market.
+/// A vault's exposure to one market.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct Part {
     /// Part of the vault, in parts per million.
@@ -69,7 +69,8 @@ pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Option<Allocation>, Sto
     Ok(Some(Allocation { parts: parts(&mut tx, vault_id).await?, ..allocation }))
 }
 
-/// A part on a withheld chain keeps its share but loses its identity.
+/// The vault's exposures, largest share first. An exposure on a withheld chain is returned without its
+/// collateral's identity and score.
 async fn parts(tx: &mut Tx<'_>, vault_id: &str) -> Result<Vec<Part>, StoreError> {
     let parts = sqlx::query_as(
         "SELECT part.share, part.lltv, part.oracle, part.same_peg, a.id AS asset_id, n.id AS vault_id, \

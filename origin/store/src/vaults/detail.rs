@@ -1,4 +1,4 @@
-//! One vault in depth: its JSON documents, rewards and events.
+//! Data of the vault detail route: JSON documents, rewards and events of one vault.
 
 use crate::db_enum::DbEnum;
 use crate::decode::Nullable;
@@ -63,7 +63,7 @@ struct DetailRow {
     tags: Vec<String>,
 }
 
-/// All data of one vault except its histories. `db` must be a snapshot, so that score and provenance belong to the same run.
+/// The data of one vault. `db` must be inside a snapshot transaction, so that score and provenance belong to the same run.
 pub async fn vault(db: &mut PgConnection, id: &str) -> Result<Option<DetailFacts>, StoreError> {
     let found = sqlx::query(&format!("{} WHERE v.id = $1", *VAULT_FACTS)).bind(id).fetch_optional(&mut *db).await?;
     let Some(row) = found else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! One vault in depth: documents, histories, holders, allocations, strategies and rewards.
+//! Data of single vaults: documents, histories, holders, allocations, strategies and rewards.
 
 pub mod allocation;
 pub mod days;

@@ -9,7 +9,7 @@ use rds_shared::wire::Timestamp;
 use sqlx::{FromRow, PgConnection};
 
 /// A vault's observations from `from` to `to`, both included, oldest first, with the rates that resulted from the campaigns at that time.
-/// `db` must be a snapshot.
+/// `db` must be inside a snapshot transaction, so that observations and campaigns belong to the same instant.
 pub async fn between(
     db: &mut PgConnection,
     id: &str,

@@ -242,8 +242,8 @@ pub async fn record(tx: &mut Tx<'_>, made: &[AttemptResult], now: Timestamp) -> 
     Ok(())
 }
 
-/// Counts of final outcomes of subscriptions, each after its own instant, as far as they affect the breaker. Subscriptions without a failed
-/// delivery are left out. For the others at most twice the failed ones plus one are counted; beyond that, fewer than half have failed.
+/// For each subscription, the number of deliveries that ended after its instant in `since`, for the breaker. Subscriptions without a failed
+/// delivery are left out. The total stops at twice the failed deliveries plus one, where fewer than half have failed.
 pub async fn final_outcomes(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Result<BTreeMap<i64, Finals>, StoreError> {
     let (ids, from): (Vec<i64>, Vec<At>) = since.iter().map(|(id, from)| (*id, At(*from))).unzip();
     let sql = "
@@ -264,7 +264,7 @@ pub async fn final_outcomes(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Resu
         .collect())
 }
 
-/// Enqueues the deliveries again that were given up from `from` to `to`; returns their number.
+/// Enqueues again the deliveries that were given up from `from` to `to`, both included; returns their number.
 pub async fn replay(
     tx: &mut Tx<'_>,
     subscription: i64,

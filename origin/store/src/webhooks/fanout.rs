@@ -28,8 +28,8 @@ impl OuterJoined for Operation {
     const KEY: &'static str = "id";
 }
 
-/// Registers the fan-out as a consumer of the journal, at its beginning: from then on nothing leaves the journal before it was fanned out. An
-/// existing position is kept. Starting at the beginning is safe, because a subscription receives only operations numbered after its creation.
+/// Registers the fan-out as a consumer of the journal. From then on an entry leaves the journal only after it was fanned out. An existing
+/// position is kept; a new one is the journal's beginning, because a subscription receives only operations numbered after its creation.
 pub async fn join(db: &Db) -> Result<(), StoreError> {
     let sql = "INSERT INTO journal_consumer (name, position) VALUES ('webhooks', 0) ON CONFLICT (name) DO NOTHING";
     sqlx::query(sql).execute(&db.pool).await?;
@@ -59,7 +59,8 @@ pub struct Wanted {
     pub baskets: bool,
 }
 
-/// The currently wanted events. Call it after reading the head, so that it covers every subscription created before the operations up to it.
+/// The currently wanted events. Called after the journal's head was read, so that every subscription created before the operations up to
+/// the head is covered.
 pub async fn wanted(tx: &mut Tx<'_>) -> Result<Wanted, StoreError> {
     let sql = "
         -- wanted_webhook_events

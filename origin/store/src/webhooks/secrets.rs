@@ -9,7 +9,7 @@ pub async fn lock(tx: &mut Tx<'_>, id: i64) -> Result<Option<Vec<u8>>, StoreErro
     Ok(sqlx::query_scalar(sql).bind(id).fetch_optional(&mut **tx).await?)
 }
 
-/// Replaces the secret. The old one continues to sign for `overlap_seconds`; with 0 it is dropped at once.
+/// Replaces the secret. The old secret continues to sign for `overlap_seconds`; with 0 it is deleted immediately.
 ///
 /// The first service that sees the rotation sets the end of the overlap, by the service's clock.
 pub async fn rotate(

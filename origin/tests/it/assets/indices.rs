@@ -123,7 +123,8 @@ async fn an_index_is_chained_across_versions_and_shows_missing_days_as_gaps() {
             level("2026-11-14", "sample-v2", json!(1232)),
         ]
     );
-    // The market was read on the 20th, every vault at 1.01. The price at the link was 5: 1120 · 1.01 / 5 = 226.24.
+    // Every vault is observed at 1.01 on the 20th. On the first day of version 2 the level was 1120 and the price of `C` was 5. So the
+    // level is 1120 · 1.01 / 5 = 226.24.
     assert_eq!(SYNCED, "2026-11-20T23:50:00Z");
     assert_eq!(days[10], level("2026-11-20", "sample-v2", json!(226.24)));
     assert_eq!(days[11], gap("2026-11-21", "sample-v2", false));
@@ -205,7 +206,7 @@ async fn levels_that_depend_on_a_withheld_chain_are_gaps_until_it_is_served() {
     for (day, before) in hidden.as_array().unwrap().iter().zip(whole.as_array().unwrap()) {
         match day["date"].as_str().unwrap() < "2026-11-13" {
             true => assert_eq!(day, before),
-            // The earlier version stays in effect, because the day on which the next one was bought cannot be determined.
+            // The earlier version stays in effect, because without the chain's prices the first day of the next one cannot be determined.
             false => {
                 let named = day["level"].is_null() && day["version_id"] == "sample-v1";
                 assert!(named && ["withheld", "unread"].contains(&day["gap"].as_str().unwrap()), "{day}");

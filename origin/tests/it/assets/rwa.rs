@@ -13,7 +13,7 @@ use rds_simulate::{self as simulate, Options};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The demo with three days of data, at the tests' present time.
+/// A service with a simulated market of 30 hours, which ends at the tests' present time.
 pub async fn demo() -> TestApp {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());

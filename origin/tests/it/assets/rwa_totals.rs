@@ -87,7 +87,7 @@ async fn month(test: &TestApp) -> Vec<(String, Value, Value)> {
 async fn a_late_observation_restates_only_the_days_it_covers() {
     let test = demo().await;
     let before = month(&test).await;
-    // The product's mapping becomes invalid, as it would with its chain. Then a figure of ten days ago arrives.
+    // The product's mapping becomes invalid because its signature no longer verifies. Then a figure of ten days ago arrives.
     let unmapped = "UPDATE attestation SET signature = repeat('0', 128) WHERE asset_id = 'dtb'";
     sqlx::query(unmapped).execute(&test.facts.db.pool).await.unwrap();
     let late = |usd: f64, observed_at: &str| {

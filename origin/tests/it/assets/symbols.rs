@@ -54,7 +54,7 @@ async fn a_day_is_the_last_reading_of_every_eligible_vault_and_a_missing_day_is_
         close(open, "2026-11-17T23:59:59Z", json!({"tvl_usd": 100.0, "base_apr": 0.05})),
         close(closed, "2026-11-17T12:00:00Z", json!({"tvl_usd": 7.0})),
         close(open, "2026-11-19T00:00:00Z", json!({"tvl_usd": 300.0, "base_apr": null})),
-        // Not read: the day's last value is used.
+        // This observation has no TVL, so the day's last observed TVL counts.
         close(open, "2026-11-19T10:00:00Z", json!({"tvl_usd": null})),
     ];
     test.ingest(&lines.concat()).await;
@@ -168,7 +168,7 @@ async fn a_partly_read_day_is_not_kept_as_observed_and_a_late_reading_mends_it()
     )
     .await;
     assert!(symbol_days::keep_due(&test.app.db, at(&test, "2026-11-21T00:30:00Z")).await.unwrap());
-    // Only one vault is read on the next day. The sum of an unfinished day includes the other one too.
+    // Only one vault is read on the next day. The sum of an unfinished day includes the other vault's last value.
     at(&test, "2026-11-21T12:05:00Z");
     test.ingest(&close(one, "2026-11-21T12:00:00Z", open(110.0))).await;
     let told =
@@ -180,7 +180,7 @@ async fn a_partly_read_day_is_not_kept_as_observed_and_a_late_reading_mends_it()
     assert_eq!(told().await, expected, "not observed");
     test.ingest(&close(other, "2026-11-21T23:00:00Z", open(880.0))).await;
     assert_eq!(told().await, [day("20", "observed", 1_000.0), day("21", "derived", 990.0)]);
-    // A day on which every vault was read is observed again.
+    // A day on which every vault was read is stored as `observed`.
     at(&test, "2026-11-22T13:00:00Z");
     test.ingest(
         &[close(one, "2026-11-22T12:00:00Z", open(1.0)), close(other, "2026-11-22T12:00:00Z", open(2.0))].concat(),

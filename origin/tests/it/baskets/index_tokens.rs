@@ -83,8 +83,8 @@ async fn a_revocation_is_final_when_the_edge_acknowledges_it_or_its_lease_ends()
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     assert_eq!(settle(db, Some(&edge.link(EDGE_KEY)), &news, long, ignore).await.unwrap(), Settled::Acknowledged);
     assert_eq!(edge.acknowledged(), std::slice::from_ref(&news));
-    // The edge fails, so the command waits until the edge's key lease ends. The same without a link, if an edge has
-    // looked up a key.
+    // The edge fails, so the command waits until the edge's key lease ends. Without a link the command waits too, if an
+    // edge has looked up a key.
     edge.is(Mood::Fails);
     let (mut said, short) = (Vec::new(), Duration::from_millis(300));
     let failing = link(&edge.url(), EDGE_KEY);

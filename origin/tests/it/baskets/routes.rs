@@ -69,7 +69,7 @@ async fn a_basket_shows_the_version_in_force_under_its_content_hash() {
     let constituents = version["constituents"].as_array().unwrap();
     assert_eq!(constituents.len(), MEMBERS.len());
     assert_eq!(constituents.iter().map(|it| it["weight_ppm"].as_i64().unwrap()).sum::<i64>(), 1_000_000);
-    // 4.0 of 16.0 points above the pivot.
+    // The score of amber is 4.0 points above the pivot of 5, and all five scores together are 16.0 above it.
     assert_eq!((&constituents[0]["id"], &constituents[0]["weight"]), (&json!("amber"), &json!(0.25)));
     assert_eq!(
         (&version["analytics"]["constituents"], &version["analytics"]["largest_weight"]),
@@ -324,7 +324,7 @@ async fn an_asset_says_whether_it_is_in_basket_a() {
     world.next_version("dune", 4.0).await;
     assert_eq!(members().await, ["amber", "birch", "cedar", "elm"]);
 
-    // Another basket, without a version, becomes the default once this one no longer is.
+    // Another basket, without a version, can become the default only once `dollars` no longer is the default.
     let other = |is_it: bool| {
         let fields = json!({"id": "other", "name": "Other", "constituent_type": "asset", "is_basket_a": is_it});
         line("basket", "2026-03-01T00:00:00Z", fields)

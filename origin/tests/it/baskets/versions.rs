@@ -131,7 +131,7 @@ async fn of_concurrent_rebalances_one_creates_the_version() {
 async fn a_halted_rebalance_creates_no_version_and_one_event() {
     let world = World::begun().await;
     let events = async || world.test.json("/v1/events?eventType=BasketHalted").await["data"].as_array().unwrap().len();
-    // By then every review is older than two of its cadences, and the quarter has ended.
+    // On this day every review is older than twice its cadence, and the quarter has ended.
     world.pass_to("2027-04-01T00:00:00Z");
     for _ in 0..2 {
         assert_eq!(world.refresh().await, Refreshed::Halted { reason: "amber: evidence_overdue".to_owned() });

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 const HOOKS: &str = "/v1/baskets/dollars/webhooks";
 
-/// Subscribers of the dollar basket, which has its first version.
+/// A service whose dollar basket has its first version.
 async fn world() -> World {
     let world = World::new().await;
     world::populate(&world.test).await;
@@ -285,7 +285,7 @@ async fn an_abandoned_delivery_is_replayed_under_its_id_and_a_revoked_key_can_be
     let (id, _) = follow(&world, &receiver, None).await;
     next_version(&world, "amber", 8.0).await;
     assert_eq!(delivered(&world).await, 1);
-    // Retries, each when it is due, and too far apart to open the breaker.
+    // Each retry is made when it is due. The retries are too far apart to open the breaker.
     for _ in 0..5 {
         world.pass(7_200);
         world.deliver().await;

@@ -27,14 +27,14 @@ impl World {
         World::with(TestOptions::default()).await
     }
 
-    /// The same with these options.
+    /// Like [`World::new`], with these options.
     pub async fn with(options: TestOptions) -> Self {
         let world = World { test: TestApp::with(options).await };
         populate(&world.test).await;
         world
     }
 
-    /// The same with the first version.
+    /// Like [`World::new`], after the first rebalance.
     pub async fn begun() -> Self {
         let world = World::new().await;
         assert_eq!(world.refresh().await, rebalanced("dollars-v1", Trigger::Inception));
@@ -100,7 +100,7 @@ impl World {
         self.test.get(&format!("/v1/baskets/{BASKET}{rest}")).await
     }
 
-    /// The same for a request that must succeed; returns `data`.
+    /// Like [`World::get`] for a request that must succeed; returns `data`.
     pub async fn data(&self, rest: &str) -> Value {
         self.test.json(&format!("/v1/baskets/{BASKET}{rest}")).await["data"].clone()
     }

@@ -1,4 +1,4 @@
-//! Ingest of events: which are public at once, their links and types, and how far in the future they may be.
+//! Ingest of events: which are published immediately, their links and types, and how far in the future they may be.
 
 use crate::events::publication::{event, operations};
 use crate::ingest::market::{VAULT, clock, faults, ingest, market, observed, published, start, text};
@@ -24,12 +24,12 @@ fn draft() -> Value {
     event("drain", json!({"publication": "draft", "occurred_at": start()}))
 }
 
-/// The same record from a source without drafts.
+/// The record of [`draft`], from a source without drafts.
 fn public() -> Value {
     event("drain", json!({"occurred_at": start()}))
 }
 
-/// Another new event.
+/// An observation that renames a curator, so that a batch contains a change besides the event.
 fn news(name: &str, hours: i64) -> Value {
     observed("curator", hours, json!({"id": "keel", "name": name}))
 }
@@ -155,7 +155,7 @@ async fn an_observation_may_not_come_from_the_future() {
     let named: Vec<(u64, &str)> = found.iter().map(|fault| (fault.line, fault.field.as_deref().unwrap())).collect();
     assert_eq!(named, [(1, "observed_at"), (2, "observed_at")]);
     assert!(found[0].reason.contains("5 minutes"), "{}", found[0].reason);
-    // Within the tolerance for clocks; and a future event is published when its time has come.
+    // 300 seconds ahead are within the tolerance for clocks. An hour later, an observation of that hour is no longer ahead.
     ingest(&test, &clock(1), &ahead(300)).await;
     ingest(&test, &clock(2), &ahead(3_600)).await;
 }

@@ -173,7 +173,7 @@ async fn strategies_that_arrive_one_by_one_are_one_reading() {
 async fn of_two_states_of_one_instant_the_served_one_makes_the_event() {
     let test = with_market().await;
     read(&test, 1, json!({"deposit_status": "open"})).await;
-    // The digest decides which of the two is kept; both cases occur among these pairs.
+    // The digest decides which of the two observations is kept; both cases occur among these pairs.
     for hours in 2..10 {
         let states = ["open", "closed"]
             .map(|status| state(hours, json!({"deposit_status": status, "tvl_usd": 1e6 + hours as f64})));

@@ -76,7 +76,7 @@ async fn a_draft_is_published_retracted_and_published_again_with_the_body_of_eac
     assert_eq!(words(&test, "drain").await, [""; 0]);
     assert_eq!(run(&test, 2, "drain", because("too early")).await, PublicationResult::Refused(PublicationState::Draft));
     assert_eq!(run(&test, 2, "drain", Verb::Publish).await, PublicationResult::Moved);
-    // At the same instant of the service's clock, but still in order.
+    // Both changes are made at the same instant of the service's clock; their operations are still in order.
     assert_eq!(run(&test, 3, "drain", because("a false alarm")).await, PublicationResult::Moved);
     assert_eq!(run(&test, 3, "drain", Verb::Publish).await, PublicationResult::Moved);
     let all = operations(&test, "drain").await;

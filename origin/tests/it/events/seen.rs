@@ -1,4 +1,4 @@
-//! Events from the view of their subjects: vaults with critical incidents, a market, a vault, a curator and a protocol.
+//! Events as the routes of their subjects show them: vaults with critical incidents, a market, a vault, a curator and a protocol.
 
 use crate::events::feed::{event, retract, titles, with_events};
 use crate::support::market::{VAULTS, address, line};

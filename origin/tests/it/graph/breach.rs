@@ -53,7 +53,7 @@ async fn debt_is_priced_where_readings_and_feeds_value_what_may_stand_against_it
         4_000_000.0
     );
 
-    // Accepted and observed, but without a feed: the whole valuation is incomplete.
+    // The coin is accepted as collateral and its supply is observed, but it has no feed, so the whole market counts as unpriced.
     let accepted = later(&mode(&[DOLLAR.to_owned(), address(0xd1)]), 57);
     test.ingest(&[coin(SEEN, "XCOIN", 2), accepted].concat()).await;
     assert_eq!(debts(&test).await, json!([0.0, 6_000_000.0, 1, 0]));

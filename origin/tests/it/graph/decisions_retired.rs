@@ -108,7 +108,7 @@ async fn a_decision_that_is_being_signed_while_its_key_is_retired_now_is_good() 
     let snapshot_id = ContentHash::parse(&snapshot_id).unwrap();
     let org: i64 = sqlx::query_scalar("select id from organisation").fetch_one(&db.pool).await.unwrap();
 
-    // A transaction that is signing holds the key and has not committed.
+    // A transaction that is signing has locked the key's row and has not committed.
     let mut signing = db.pool.begin().await.unwrap();
     let key_id = signers::lock_active(&mut signing, SIGNER, world.now()).await.unwrap().unwrap();
     let from = now(&world);

@@ -16,10 +16,10 @@ use rds_shared::model::ids::{Address, Namespace};
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
-/// The service's signing key, and below the address of its signatures.
+/// The service's signing key; [`SIGNER`] is its address.
 pub const SECRET: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 pub const SIGNER: &str = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a";
-/// The same for another process.
+/// The signing key of another process; [`OTHER_SIGNER`] is its address.
 pub const OTHER_SECRET: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 pub const OTHER_SIGNER: &str = "0x1563915e194d8cfba1943570603f7606a3115508";
 
@@ -55,7 +55,7 @@ impl World {
         self.ask_as(&self.key, body).await
     }
 
-    /// The same as another caller.
+    /// Like [`World::ask`], as another caller.
     pub async fn ask_as(&self, caller: &Principal, body: &Value) -> Reply {
         self.test.ask(signed_as(&caller.to_json(), "POST", "/v1/graph/check", &body.to_string())).await
     }
@@ -78,7 +78,7 @@ impl World {
         self.test.get(&format!("/v1/graph/decision/{id}/verify")).await
     }
 
-    /// The verification of that evidence.
+    /// The result of verifying a decision's evidence.
     pub async fn verified(&self, id: &str) -> Verification {
         let reply = self.evidence(id).await;
         Evidence::parse(&reply.body).unwrap().verify(ContentHash::parse(id).unwrap())
@@ -110,7 +110,7 @@ pub fn portfolio(name: &str, issue: bool) -> Value {
     })
 }
 
-/// Activates a key as of long ago.
+/// Activates a signing key as of the Unix epoch.
 pub async fn activate(test: &TestApp, name: &str, address: &str) {
     let address = Address::parse(Namespace::Evm, address).unwrap();
     let changed = registry::activate(&test.app.db, name, &address, Timestamp::from_seconds(0)).await.unwrap();

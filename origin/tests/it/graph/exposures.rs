@@ -123,7 +123,7 @@ async fn an_exposure_that_makes_no_sense_is_refused_by_field() {
     test.ingest(&holding(8, crowd(1_000))).await;
 }
 
-/// A market with this name and a reserve of the dollar, represented by the eighth vault at `token`.
+/// A market with this name and a reserve of the dollar, represented by the vault with the number `token`, if given.
 fn market(chain_id: u32, number: u32, name: &str, token: Option<usize>) -> String {
     let market = json!({"protocol_id": "harbor", "protocol_version": "v4", "chain_id": chain_id, "address": address(number), "name": name,
         "shape": "spoke", "discovered_by": "onchain_rpc"});

@@ -77,7 +77,7 @@ async fn a_vault_that_was_hit_is_exposed_whole_and_its_holders_in_proportion() {
         )
     );
     assert_eq!(results[key(1)]["incidents"][0]["isDirect"], false);
-    // The id is the event's.
+    // `eventId` is the id of the incident's event in the feed.
     let event = test.json(&format!("/v1/events/{}", hit["eventId"])).await;
     assert_eq!(event["data"]["title"], "Incident drain");
 }

@@ -69,7 +69,7 @@ async fn everything_that_can_be_mapped_stands_behind_the_part_that_depends_on_it
     assert_eq!(shares(&looked["assets"][1]["oracles"]), []);
     assert!(looked["assets"][1]["oracles"].to_string().contains("to-feed"), "{looked}");
 
-    // A limit below the share and one equal to it.
+    // Each share is checked against a limit below the share and against an equal limit.
     let fields = [("maxSharePerCluster", &expected[..]), ("maxSharePerSignerSet", &expected[..])];
     let bridges = [("asset", 0.3), ("deposit", 0.7), ("market", 1.0), ("protocol", 1.0), ("vault", 1.0)];
     for (field, expected) in fields.into_iter().chain([("maxSharePerBridge", &bridges[..])]) {

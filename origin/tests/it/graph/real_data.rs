@@ -24,8 +24,8 @@ fn many(snapshot: &Snapshot, which: impl Fn(&&VaultFacts) -> bool) -> usize {
     snapshot.graph.facts().vaults().iter().filter(which).count()
 }
 
-/// The pool shares in the address book, each a vault for its reserve, with identity but without figures. With each, the
-/// feed that the book names for it.
+/// The supply tokens of pools in the address book, as ingest lines of vaults without figures, and the feed that the book
+/// names for each token.
 fn pool_shares(dir: &Path) -> (Vec<Value>, BTreeMap<VaultKey, Option<String>>) {
     let text = std::fs::read_to_string(dir.join("lending_reserves.jsonl")).unwrap();
     let (mut lines, mut feeds) = (Vec::new(), BTreeMap::new());
@@ -90,7 +90,7 @@ async fn real_pool_shares_have_the_feeds_and_signers_of_the_address_book() {
     ingest(&test, &clock(), &lines).await;
     let snapshot = built(&test).await;
 
-    // Feeds are assigned by the names of markets and symbols; the book names each reserve's feed, and the two must agree.
+    // The graph assigns feeds by market name and asset symbol. The address book states each reserve's feed; both must agree.
     let (mut priced, mut signed) = (0, 0);
     for (key, feed) in &feeds {
         let place = snapshot.graph.facts().position(key).unwrap();

@@ -53,7 +53,7 @@ async fn before_the_first_build_the_graph_says_when_to_ask_again() {
     );
 }
 
-/// A pair with debt and with the same name as others.
+/// A market of shape `pair` with debt. All of these pairs have the same name.
 fn twin(number: u32) -> String {
     let pair = json!({"protocol_id": "lantern", "protocol_version": "v1", "chain_id": 8453, "address": address(number), "name": "Twin", "shape": "pair",
         "discovered_by": "protocol_api", "loan_asset_symbol": "USDX", "collateral_asset_symbol": "COIN", "lltv": 0.8, "is_protocol_listed": true});
@@ -296,7 +296,7 @@ async fn a_snapshot_with_a_withheld_chain_is_not_served() {
     );
     assert!(!holder.to_string().contains("8453"), "{holder}");
 
-    // Once it is served again, the next snapshot contains it; the present one stays valid.
+    // Once the chain is served again, the next snapshot contains its vaults; the present one stays valid.
     test.ingest(&chain(true, "2026-11-20T23:59:30Z")).await;
     assert!(!follow::refresh(&test.app).await.unwrap());
     build(&test).await;

@@ -41,8 +41,8 @@ pub fn mapping(mapping_type: &str, id: &str, (verified, confidence): (bool, f64)
     line("mapping", SEEN, fields)
 }
 
-/// One batch per kind of facts. The first vault belongs to a market that prices its dollar, and holds a bridged coin; the second and
-/// third hold it and each other.
+/// One batch per kind of facts. The first vault belongs to a market that prices its dollar, and holds a bridged coin. The second vault
+/// holds the first and the third; the third holds the second and the coin.
 pub fn batches() -> Vec<String> {
     let contract = |number: u32| format!("1:{}", address(number));
     let coin = json!({"id": "coin", "chain_id": 1, "address": address(0xd1), "symbol": "COIN", "name": "Coin"});

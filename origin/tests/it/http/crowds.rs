@@ -1,4 +1,4 @@
-//! Crowds of connections over real sockets: clients without credentials use few resources and displace no authenticated client.
+//! Many connections over real sockets: clients without credentials use few resources and displace no authenticated client.
 
 use crate::support::market::lines;
 use crate::support::streaming::{PATIENCE, Serving, eventually, key, service, service_as};
@@ -18,10 +18,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-/// Address of known peers and of some strangers.
+/// Address of clients whose earlier requests were authenticated.
 const PROXY: [u8; 4] = [127, 0, 0, 1];
 const NEWCOMER: [u8; 4] = [127, 0, 0, 200];
-/// Addresses of a crowd.
+/// Addresses from which many unauthenticated clients connect.
 const CROWD: [[u8; 4]; 8] = [
     [127, 0, 1, 1],
     [127, 0, 1, 2],
@@ -170,7 +170,7 @@ async fn silent_connections_at_the_other_listeners_shut_out_neither_keys_nor_ope
     serving.stop().await;
 }
 
-/// A check with this assertion and a body of half a megabyte.
+/// Head of a `POST /v1/graph/check` with this assertion that announces a body of half a megabyte.
 fn large(assertion: &str) -> String {
     let mut request = signed("POST", "/v1/graph/check", "");
     request.headers_mut().insert(headers::ASSERTION, assertion.parse().unwrap());

@@ -16,7 +16,7 @@ use rds_store::keys::edge_outbox;
 use serde_json::{Value, json};
 
 const OLD_KEY: &str = "pk_live_0123456789abcdef0123456789abcdef";
-/// A text with the same prefix.
+/// A text with the prefix of [`OLD_KEY`].
 const LIKE_IT: &str = "pk_live_0123000000000000000000000000dead";
 
 fn question(key: &str, text: Option<&str>) -> KeyLookup {

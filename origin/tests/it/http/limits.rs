@@ -26,7 +26,7 @@ fn with_headers_of(mut request: Request, other: &Request) -> Request {
     request
 }
 
-/// An unauthenticated caller gets the same response for every path.
+/// Asserts the response that an unauthenticated caller gets for every path.
 fn is_refused(reply: &Reply) {
     assert_eq!((reply.status, reply.code()), (StatusCode::UNAUTHORIZED, "UNAUTHORIZED".to_owned()));
     assert_eq!(reply.message(), "only the edge may call this listener");

@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 /// Number of texts that each search is tried with.
 const TEXTS: usize = 10_000;
-/// Number of them that go through the edge listener and the database.
+/// Number of texts that are sent through the edge listener to each search.
 const END_TO_END_TEXTS: usize = 400;
 /// Number of texts that every other parameter and path segment is tried with.
 const TEXTS_PER_PARAMETER: usize = 500;
-/// Number of them that are signed and sent to the edge listener. The others go directly to the router.
+/// Number of the [`TEXTS_PER_PARAMETER`] that are signed and sent to the edge listener. The others go directly to the router.
 const SIGNED_TEXTS: usize = 25;
 
 /// Pieces of odd texts: operators of search languages, quotes, marks, words, and characters that are easily mishandled.
@@ -116,7 +116,7 @@ const PIECES: &[&str] = &[
     "$",
 ];
 
-/// The same sequence each run (SplitMix64).
+/// Pseudo-random numbers (SplitMix64), the same in each run.
 struct Dice(u64);
 
 impl Dice {
@@ -247,7 +247,7 @@ async fn at_the_listener(test: &TestApp, caller: &Principal, target: &str) -> St
     pipeline::answer(&test.server, edge_ingress(), request).await.status()
 }
 
-/// A panic of a handler fails the test.
+/// Calls the router without the listener, so a panic of a handler fails the test.
 async fn at_the_routes(test: &TestApp, caller: &Principal, target: &str) -> StatusCode {
     let (head, ()) = Request::builder().uri(target).body(()).unwrap().into_parts();
     let mut trace = Trace::new(edge_ingress());

@@ -107,7 +107,7 @@ async fn a_revoked_key_is_refused_from_its_next_request_on() {
     assert_eq!((refused.status, remaining(&refused)), (StatusCode::UNAUTHORIZED, ("10", "9")));
 }
 
-/// An active key as releases before the digests stored it.
+/// Inserts an active key as releases before the introduction of digests stored it: with a bcrypt hash.
 async fn older_key(test: &TestApp, text: &str) {
     let sql = "WITH org AS (INSERT INTO organisation (name, plan, created_at) VALUES ('Old', 'data', now()) RETURNING id) \
                INSERT INTO api_key (org_id, prefix, bcrypt_hash, plan, is_shared, created_at) \

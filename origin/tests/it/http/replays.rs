@@ -60,7 +60,7 @@ async fn a_captured_write_is_refused_by_every_other_process() {
 async fn a_captured_opening_of_a_stream_is_refused_by_every_other_process() {
     let world = World::new().await;
     let other = another(&world.test).await;
-    // A request that ends at once: a HEAD of the stream.
+    // A HEAD request of the stream ends immediately.
     let request = || signed_as(&world.key.to_json(), "HEAD", "/v1/events/stream", "");
     let (open, copy) = captured(request()).await;
     assert_eq!(world.test.ask(open).await.status, StatusCode::OK);

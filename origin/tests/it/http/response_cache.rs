@@ -1,4 +1,4 @@
-//! The response cache of one second: identical bytes, and never those for other facts, other callers or another mode.
+//! The response cache of one second: it returns identical bytes, and none made for other facts, other callers or another fail-safe mode.
 
 use crate::support::market::VAULTS;
 use crate::support::testapp::{TestApp, holder, signed};

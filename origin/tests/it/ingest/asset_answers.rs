@@ -1,4 +1,4 @@
-//! Answers to the questionnaire: only permitted answers with a source are stored, and answers that differ stand beside each other.
+//! Answers to the questionnaire: only permitted answers with a source are stored, and answers that differ are all kept.
 
 use crate::ingest::market::{clock, faults, ingest, observed, registry, text};
 use crate::support::db::TestDb;

@@ -76,7 +76,7 @@ async fn a_vault_that_only_the_history_knows_comes_with_it_and_a_listed_one_may_
                   AND performance_fee = 0.1 AND flags = '{illiquid,retired}'";
     assert_eq!(count(&test, listed).await, 1, "it stays as it is listed but for that");
 
-    // Alone, with the other files, and again without a change.
+    // After the import of the whole folder, an import of each file alone changes nothing.
     for file in ["vault_history_vaults", "vault_history", "vaults"] {
         let again = import(&test, &sets.dir, Some(file)).await.unwrap();
         assert_eq!((again.ingest.lines > 0, again.ingest.changed.len()), (true, 0), "{file}");
@@ -132,7 +132,7 @@ async fn a_pool_of_the_address_book_is_a_market_over_the_vaults_at_its_tokens() 
         "SELECT count(*) FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address";
     assert_eq!(count(&test, linked).await, 1);
 
-    // Alone, with the other files, and again without a change.
+    // After the import of the whole folder, an import of the file alone changes nothing.
     let again = import(&test, &sets.dir, Some("lending_reserves")).await.unwrap();
     assert_eq!((again.ingest.observations["market"], again.ingest.changed.len()), (1, 0));
 }
@@ -168,7 +168,7 @@ async fn administrators_are_mapped_to_their_pools_and_tokens_to_bridges_that_may
                        WHERE mapping_type = 'bridge' AND (it->>'verified')::boolean = false AND (it->>'confidence')::float8 = 0.5";
     assert_eq!(count(&test, provisional).await, 3, "others may mint the token too");
 
-    // Alone, with the other files, and again without a change.
+    // After the import of the whole folder, an import of each file alone changes nothing.
     for file in ["signer_sets", "timelocks", "bridges"] {
         let again = import(&test, &sets.dir, Some(file)).await.unwrap();
         assert_eq!((again.ingest.observations["mapping"] > 0, again.ingest.changed.len()), (true, 0), "{file}");
@@ -181,7 +181,7 @@ async fn one_file_is_imported_with_what_the_others_say_of_it() {
     for file in ["chains.jsonl", "protocols.jsonl", "vaults"] {
         import(&test, &sets.dir, Some(file)).await.unwrap();
     }
-    // The asset is not imported, but known as a stablecoin.
+    // No asset is imported, but the vaults are marked as stablecoin vaults, because the importer reads the assets file as a reference.
     assert_eq!(count(&test, "SELECT count(*) FROM asset").await, 0);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin").await, 2);
     let report = import(&test, &sets.dir, Some("vault_history")).await.unwrap();

@@ -1,4 +1,4 @@
-//! Facts coming in: batches, importers, data sets and the simulation.
+//! Ingest: batches, importers, data sets and the simulation.
 
 pub mod asset_answers;
 pub mod batches;

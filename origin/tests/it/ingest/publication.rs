@@ -94,7 +94,7 @@ async fn an_unresolved_incident_demotes_at_once() {
     let events = detail::events(&test.db.pool, VAULT, 10).await.unwrap();
     let titles: Vec<&str> = events.iter().map(|event| event.title.as_str()).collect();
     assert_eq!(titles, ["Harbor USDX is rated 3.90 (Edge), previously 8.60 (Prime)", "Drain"]);
-    // After its resolution it caps the score for another half year.
+    // A resolved incident caps the score for another half year.
     ingest(&test, &clock(31 * 24), &[incident(31 * 24, "resolved")]).await;
     assert_eq!(published(&test, VAULT).await.2, Some(6500));
 }

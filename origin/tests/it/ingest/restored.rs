@@ -1,4 +1,4 @@
-//! A database that is restored behind a running process: afterwards nothing of the lost state is served.
+//! A database is restored while the service runs: afterwards the service shows nothing of the lost state.
 
 use crate::http::tags::{newest, raised};
 use crate::support::market;
@@ -30,7 +30,7 @@ async fn shown(test: &TestApp) -> (f64, f64, Vec<f64>) {
     (tvl(&row), tvl(&page["data"]["vault"]), readings)
 }
 
-/// A refresh with new connections.
+/// Refreshes the service; retries until the pool has replaced the broken connections.
 async fn refreshed(test: &TestApp) {
     eventually("the database is read again", async || refresh::refresh(&test.app).await.is_ok()).await;
 }
@@ -60,7 +60,7 @@ async fn versions_that_are_given_again_are_not_taken_for_those_that_are_gone() {
     assert_eq!(shown(&test).await.0, 7e6);
     let lost = test.app.catalog.current().unwrap().version;
 
-    // Before this process refreshes, another writer has issued as many versions as the lost past had.
+    // Before this process refreshes, another writer raises the data version of the restored database above the lost one.
     backup.restore().await;
     let mut other = PgConnection::connect(&test.facts.url).await.unwrap();
     journal::step(&mut other, Cause::Operator("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();

@@ -8,7 +8,7 @@ use rds_simulate::{self as simulate, Options};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// A service with twelve hours of the demo, one hour later.
+/// A service with a simulated market of 40 vaults and 40 hours, at the time at which the simulation ends.
 async fn demo() -> TestApp {
     let test = TestApp::with(TestOptions::default()).await;
     let clock = Clock::held(Timestamp::parse("2026-11-21T02:10:00Z").unwrap());
@@ -103,7 +103,7 @@ async fn the_demo_has_days_that_were_observed_and_days_that_are_derived() {
 #[tokio::test]
 async fn the_demo_has_holders() {
     let test = demo().await;
-    // Overlapping holders: computed from vaults whose holders are all known, and from vaults that were only partly read.
+    // Two holders have positions in several vaults, including vaults whose holders were read only in part.
     let several =
         "SELECT holder FROM vault_position WHERE balance_raw <> '0' GROUP BY 1 HAVING count(*) > 1 ORDER BY 1";
     let holders: Vec<String> = sqlx::query_scalar(several).fetch_all(&test.app.db.pool).await.unwrap();

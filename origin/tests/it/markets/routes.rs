@@ -246,13 +246,13 @@ async fn a_pair_reports_its_own_totals_has_no_reserves_and_is_served_only_while_
 #[tokio::test]
 async fn a_market_keeps_its_key_after_later_observations() {
     let test = TestApp::with_market().await;
-    // Two contracts of one name in one batch, the one that sorts later first.
+    // One batch has two contracts of the same name, and the contract with the greater address comes first.
     test.ingest(&[market(SEEN, 0xc2, "Twin", json!({})), market(SEEN, 0xc1, "Twin", json!({}))].concat()).await;
     let address_of = async |id: &str| detail(&test, id).await["market"]["address"].clone();
     assert_eq!(address_of("harbor-v3-ethereum-twin").await, address(0xc1));
     assert_eq!(address_of("harbor-v3-ethereum-twin-2").await, address(0xc2));
 
-    // Renamed, of another generation, and a third twin beside them.
+    // The first market gets another name and protocol version, and a third market named Twin is added.
     let lines = [
         market(LATER, 0xc1, "Renamed", json!({"key_hint": "elsewhere", "protocol_version": "v4"})),
         market(LATER, 0xc3, "Twin", json!({})),

@@ -1,6 +1,6 @@
 //! The journal's sequence numbers are dense and follow the order in which operations became visible, also with late commits, rollbacks and races.
 //!
-//! The cases F1 to F10 and F14 of the fault list.
+//! The cases F1 to F10 and F14 of `e2e/FAULTS.md`.
 
 use crate::support::db::{TestDb, rows_read};
 use crate::support::streaming::{PATIENCE, Serving, eventually, head, operation, service, service_over_a_wire};
@@ -318,7 +318,8 @@ async fn a_reopened_connection_checks_again_whether_a_step_is_needed() {
     let test =
         TestApp::with(TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
     let mut one = connect(&test.facts).await;
-    // A long backlog. When it is done, before the connection for the usual ticks is opened, the database is replaced by another one.
+    // A long backlog. After it is numbered, and before the connection for the usual ticks is opened, the database is replaced by another
+    // one.
     for sql in [
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.7); RETURN NEW; END'",
         "CREATE TRIGGER slow BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION slow()",

@@ -60,7 +60,7 @@ async fn write(facts: &TestDb, count: u64) -> RangeInclusive<u64> {
     before + 1..=before + count
 }
 
-/// Replaces the database by the backup and takes the service's step.
+/// Replaces the database by the backup and makes the step, as the service would.
 async fn restore(facts: &TestDb, backup: &Backup) {
     backup.restore_a_copy().await;
     let mut one = connect(facts).await;
@@ -316,7 +316,7 @@ async fn a_cursor_of_the_change_feed_is_refused_on_every_other_timeline() {
         ]);
         backup.restore_a_copy().await;
         stepped(&test).await;
-        // The lost timeline had reached exactly the position that this one reaches now.
+        // The new timeline now reaches exactly the position that the lost timeline had reached.
         assert_eq!(test.ingest(&state(52, tvl + 1.0)).await.status, StatusCode::OK);
         for lost in &gone {
             let reply = changes(&test, lost).await;

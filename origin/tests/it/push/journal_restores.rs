@@ -1,4 +1,5 @@
-//! F12: the database is not the one that gave the last sequence number, or is an older copy of it. No sequence number is given twice.
+//! Case F12 of `e2e/FAULTS.md`: the database is not the one that gave the last sequence number, or is an older copy of it. No sequence
+//! number is given twice.
 
 use crate::support::db::TestDb;
 use crate::support::stream_client::Ask;
@@ -69,7 +70,7 @@ async fn f12_old_transaction_ids_are_not_mistaken_for_new_ones_when_the_cluster_
         append(&mut one, text).await;
     }
     journal::tick(&mut one, NOW).await.unwrap();
-    // The transaction ids that this cluster assigns next.
+    // The rows get transaction ids that this cluster assigns next.
     let sql = "UPDATE push_operation o SET xid = (pg_current_xact_id()::text::bigint + 3 + o.id)::text::xid8";
     sqlx::query(sql).execute(&mut one).await.unwrap();
     sqlx::query("UPDATE journal_state SET incarnation = '1/00000001'").execute(&mut one).await.unwrap();
@@ -180,7 +181,7 @@ async fn f12_a_running_process_that_saw_higher_numbers_notices_that_the_head_wen
     })
     .await;
     let to = crate::support::streaming::head(&test.app.db).await;
-    // Nothing was published since. A client that read lost operations gets a gap at once, and no other client sees those operations.
+    // Nothing was published since. A client that read lost operations gets a gap immediately, and no other client sees these operations.
     let gap = client.next().await;
     assert_eq!((gap.event.as_str(), gap.json()["reason"].as_str()), ("gap", Some("cursor_unknown")));
     assert_eq!(client.titles(3).await, ["1", "2", "3"]);

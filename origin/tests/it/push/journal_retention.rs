@@ -182,7 +182,8 @@ async fn nothing_is_dropped_while_it_is_unknown_which_operations_are_numbered() 
     append(&mut one, NOW).await;
     journal::tick(&mut one, NOW).await.unwrap();
     append(&mut one, NOW).await;
-    // As after a restore into another cluster: the stored snapshot is of the old cluster and counts every operation of this one as numbered.
+    // As after a restore into another cluster: the stored snapshot is from the old cluster, and by it every operation of the new cluster
+    // has a number.
     let sql = "UPDATE journal_state SET incarnation = '1/00000001', snap = '2000000:2000000:'";
     sqlx::query(sql).execute(&mut one).await.unwrap();
     assert_eq!(retention::round(&mut one, hours(40), 0).await.unwrap().dropped, 0);
@@ -234,7 +235,7 @@ async fn wait_for_partition(test: &TestApp, one: &mut PgConnection) {
     .await;
 }
 
-/// Fault case F11.
+/// Case F11 of `e2e/FAULTS.md`.
 #[tokio::test]
 async fn f11_a_partition_dropped_during_a_replay_is_a_gap_and_not_an_error() {
     let (test, serving) = service().await;
@@ -242,7 +243,7 @@ async fn f11_a_partition_dropped_during_a_replay_is_a_gap_and_not_an_error() {
     let mut one = connect(&test.facts).await;
     sqlx::query("DELETE FROM journal_consumer").execute(&mut one).await.unwrap();
     wait_for_partition(&test, &mut one).await;
-    // Long enough that the replay cannot be written far ahead of its reader.
+    // The text is so long that the service cannot write the replay far ahead of its reader.
     let text = "x".repeat(4_000);
     publish_rows(&test, (0..600).map(|number| operation(&format!("{number}{text}"), &[])).collect()).await;
     eventually("all operations are numbered", async || test.app.journal.ring.tail() == 600).await;

@@ -1,6 +1,6 @@
 //! Who may open a stream, and how many: counted exactly over all processes, even if one of them dies.
 //!
-//! The cases S10 and S11 of the fault list.
+//! The cases S10 and S11 of `e2e/FAULTS.md`.
 
 use crate::support::stream_client::{Ask, Client};
 use crate::support::streaming::{Serving, beside, eventually, key, publish, service, service_as};

@@ -1,4 +1,4 @@
-//! What bounds a stream: bytes per read, the length of a filtered search, a hole in the journal, and the revocation of its key.
+//! What limits a stream: bytes per read, the length of a filtered search, missing operations in the journal, and the revocation of its key.
 
 use crate::support::stream_client::{Ask, Client};
 use crate::support::streaming::{eventually, key, operation, publish_rows, published, service, vault};
@@ -124,7 +124,7 @@ async fn a_client_that_does_not_read_gets_queue_overflow_even_if_pages_contain_n
     let blocked = Stopwatch::start();
     of_others(&test, 2_500).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 2_540).await;
-    // The ring moves on, so these operations are in the journal only.
+    // The ring is cleared, so these operations are in the journal only.
     test.app.journal.restart_after(2_540);
     publish_rows(&test, (0..150).map(|_| own("after")).collect()).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 2_690).await;

@@ -1,6 +1,6 @@
 //! Where a stream begins: every cursor position, every spelling of a cursor, and what each gap promises.
 //!
-//! The cases S1 to S6 of the fault list.
+//! The cases S1 to S6 of `e2e/FAULTS.md`.
 
 use crate::support::db::rows_read_in;
 use crate::support::stream_client::{Ask, Client};

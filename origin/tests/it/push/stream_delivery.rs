@@ -1,6 +1,6 @@
 //! What a stream delivers: every operation once, in order and as captured, to the clients that it concerns.
 //!
-//! The cases S7, S8, S12, S14, S15, S17 and S18 of the fault list.
+//! The cases S7, S8, S12, S14, S15, S17 and S18 of `e2e/FAULTS.md`.
 
 use crate::support::stream_client::{Ask, Client, a_thousand};
 use crate::support::streaming::{
@@ -220,7 +220,7 @@ async fn s8_a_client_that_does_not_read_gets_its_queue_a_gap_and_the_end_and_oth
         (Some(&*format!("v2:{received}")), told["from"].as_str())
     );
     assert_eq!(told["to"], "v2:1000");
-    // The contents of the socket buffers and the connection, plus a queue of a hundred: far from all.
+    // The client receives what the socket buffers and its queue of a hundred contained, which is far less than all operations.
     assert!((100..600).contains(&received), "{received}");
     assert_eq!(test.app.streams.meters.gaps(GapReason::QueueOverflow), 1);
     let now = test.app.clock.now();
@@ -237,7 +237,7 @@ async fn s8_a_client_that_does_not_read_gets_its_queue_a_gap_and_the_end_and_oth
         .await
         .unwrap()
     );
-    // The documented recovery.
+    // The documented recovery: the client reconnects with the id of the last operation that it received.
     let mut again = Ask::with(&key).after(format!("v2:{received}")).opened(&serving).await;
     assert_eq!(again.operation().await.number(), received + 1);
 }

@@ -1,6 +1,6 @@
 //! Streams during faults, and when the service stops.
 //!
-//! The cases S16 and F13 of the fault list, and `replay_failed`.
+//! The cases S16 and F13 of `e2e/FAULTS.md`, and the gap `replay_failed`.
 
 use crate::support::stream_client::{Ask, a_thousand};
 use crate::support::streaming::{

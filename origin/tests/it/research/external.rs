@@ -153,7 +153,7 @@ async fn a_repeated_finding_changes_nothing_and_a_later_one_replaces_it() {
     let late = taken(&test, &first).await;
     assert_eq!((late.changed.len(), late.ignored.by_kind.get("research_record")), (0, Some(&1)));
     assert_eq!(given(&test, "claims").await, now);
-    // A record of another source with the same key is another record. So is each reading of the model's health.
+    // A record of another source with the same key is another record. Each measurement of the model's health is a record of its own.
     let other = first.replace("\"fixture\"", "\"another-lab\"");
     taken(&test, &other).await;
     assert_eq!(rows(&test, "claims").await.len(), 2);

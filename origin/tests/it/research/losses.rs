@@ -30,7 +30,7 @@ fn cents(amount: &Value) -> i64 {
     (amount.as_f64().unwrap() * 100.0).round() as i64
 }
 
-/// Cases of every kind: labelled ones in every loss band, and some that borrow or lack a label.
+/// Cases of every kind: with a severity of their own in every loss band, with the severity of a registry row, and without a severity.
 async fn with_cases() -> TestApp {
     let test = TestApp::with_market().await;
     let registry = |key: &str| json!({ "security_source": "fixture", "security_source_id": key });

@@ -82,7 +82,7 @@ async fn a_backtest_s_figures_follow_from_its_samples() {
         let (lossy, others): (Vec<&Stored>, Vec<&Stored>) = told.iter().partition(|one| one.lost == Some(true));
         assert_eq!(row["samples"], told.len(), "{horizon}");
         assert_eq!((&row["losses"], &row["unobserved"]), (&json!(lossy.len()), &json!(stored.len() - told.len())));
-        // The AUC by comparing every pair.
+        // The expected AUC, computed by comparing every sample with a loss to every sample without one.
         let mut halves = 0;
         for low in &lossy {
             halves += others.iter().map(|other| 1 + i64::from((other.value - low.value).signum())).sum::<i64>();
@@ -206,7 +206,7 @@ async fn a_prediction_is_made_before_its_window_and_settled_once_by_observed_pri
     let listed = test.json(&format!("/v1/vaults/{}", id(2))).await["data"]["vault"].clone();
     assert_eq!((&made[0]["score"], &made[0]["tier"]), (&listed["total_score"], &listed["risk_tier"]));
 
-    // Vault 2 falls within the week, vault 3 is read until its end, vault 4 only at its beginning.
+    // The price of vault 2 falls within the week. Vault 3 is read until the end of the week, vault 4 only at its beginning.
     let last: f64 = sqlx::query_scalar("SELECT base_price FROM research_prediction WHERE vault_id = $1 LIMIT 1")
         .bind(id(2))
         .fetch_one(&db.pool)

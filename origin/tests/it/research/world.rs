@@ -1,4 +1,4 @@
-//! Vaults with a known daily price history: half of them are young and fall once in thirty days.
+//! Vaults with a known daily price history: half of them are young, and a young vault's price falls once in thirty days.
 
 use crate::support::market::{DOLLAR, address, line, registries};
 use crate::support::testapp::{NOW, TestApp};
@@ -72,7 +72,7 @@ pub fn lines(until: i64) -> String {
     out
 }
 
-/// The service over these facts.
+/// A service with the facts of [`lines`].
 pub async fn test_app(until: i64) -> TestApp {
     let test = TestApp::new().await;
     test.ingest(&lines(until)).await;

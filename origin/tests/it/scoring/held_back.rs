@@ -1,4 +1,5 @@
-//! The log of a run that is held back: which vaults it was, and no line that grows with the market.
+//! The log of a run that is held back: it names the vaults whose tier would change, ten at most, so no line
+//! grows with the market.
 
 use crate::service::fail_safe::{demote, id, world};
 use serde_json::Value;
@@ -34,7 +35,7 @@ fn listen() {
     });
 }
 
-/// The log line about a run that was held back because this many vaults had an incident at once.
+/// The log line about a run that was held back because one batch had incidents of this many vaults.
 async fn logged(vaults: usize) -> Value {
     listen();
     let test = world().await;

@@ -1,4 +1,5 @@
-//! Events made from the security registry: they follow the rows at once, and are retracted when a row no longer touches anything tracked.
+//! Events made from the security registry: each changes together with its row, and is retracted when the row no longer touches the tracked
+//! universe (the known vaults, assets, markets, reserves and protocols).
 
 use crate::events::feed::{feed, titles};
 use crate::http::tags::{newest, raised};
@@ -60,7 +61,7 @@ async fn a_batch_that_promotes_an_event_raises_the_tag_of_the_feed() {
     assert_eq!(raised(&before, &after), [Tag::Events, Tag::Security]);
     assert_eq!(feed(&test, "eventType=securityevent").await, ["Attack on one"]);
 
-    // A draft becomes due when its victim becomes a tracked vault.
+    // A draft is published automatically once the address that it names as victim belongs to a known vault.
     let late = address(0xbeef);
     test.ingest(&report("two", json!({ "victims": [late] }))).await;
     let before = newest(&test).await;

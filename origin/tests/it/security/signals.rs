@@ -1,4 +1,4 @@
-//! Signals: which vaults they affect, the exposure of these, and the list's filters.
+//! Signals: which vaults they affect, the exposure of these vaults, and the list's filters.
 
 use crate::support::market::{DOLLAR, VAULTS, line};
 use crate::support::testapp::TestApp;

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// When the registry was observed.
 pub const SEEN: &str = "2026-11-20T22:00:00Z";
 
-/// A report that touches nothing tracked, with some fields different.
+/// A report that touches no known vault, asset, market or protocol, with the fields of `changed` replaced.
 pub fn report(key: &str, changed: Value) -> String {
     let mut fields = json!({
         "source_id": key, "chain_id": 1, "title": format!("Attack on {key}"), "severity": "Warning", "victims": [address(0xdead)],
@@ -24,7 +24,7 @@ pub fn report(key: &str, changed: Value) -> String {
     line("security_event", SEEN, fields)
 }
 
-/// The same with the market's first vault as the victim.
+/// Like [`report`], with the market's first vault as the victim.
 pub fn on_vault(key: &str, changed: Value) -> String {
     let mut fields = json!({ "victims": [VAULTS[0].address()] });
     fields.as_object_mut().unwrap().extend(changed.as_object().unwrap().clone());
@@ -48,7 +48,7 @@ async fn pass(test: &TestApp) -> Pass {
     pass
 }
 
-/// The rows that a query lists, by their names at the source.
+/// The `sourceId` of each row that a query lists.
 pub async fn listed(test: &TestApp, query: &str) -> Vec<String> {
     let body = test.json(&format!("/v1/security-events?limit=100&{query}")).await;
     body["data"].as_array().unwrap().iter().map(|row| row["sourceId"].as_str().unwrap().to_owned()).collect()

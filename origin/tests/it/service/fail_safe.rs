@@ -14,7 +14,7 @@ use rds_store::scoring::fail_safe as table;
 use rds_store::scoring::fail_safe::Stored;
 use serde_json::{Value, json};
 
-/// Five vaults are more than a fifth, four are not.
+/// Five of these vaults are at least a fifth, for which a run is held back; four are not.
 const VAULTS: usize = 24;
 
 fn address(number: usize) -> String {
@@ -33,7 +33,7 @@ fn state(hours: i64, number: usize) -> Value {
     observed("vault_state", hours, fields)
 }
 
-/// An incident that demotes a vault at once.
+/// An incident that moves a vault to tier Edge without a dwell.
 pub fn incident(hours: i64, number: usize) -> Value {
     let fields = json!({"event_key": format!("drain-{number}"), "vault_id": id(number), "severity": "Critical",
         "incident_severity": "major", "title": "Drain", "occurred_at": start(), "loss_usd": 1_000_000, "returned_usd": 0,

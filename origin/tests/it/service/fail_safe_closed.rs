@@ -78,7 +78,7 @@ async fn events_published_before_the_closure_stay_visible() {
 async fn it_is_opened_with_scores_made_for_that_and_never_onto_those_that_were_closed() {
     let test = world().await;
     set_mode(&test, FailClosed).await;
-    // More than a fifth: an operator must accept it.
+    // The tiers of more than a fifth of the vaults change. An ordinary run would be held back until an operator accepts the change.
     demote(&test, 1, 7).await;
     let SetModeResult::Set(standing) = try_set_mode(&test, Normal).await else { panic!("it stays closed") };
     assert_eq!((standing.in_force(), standing.held, standing.accepted), (Normal, None, false));
@@ -122,7 +122,7 @@ async fn an_operator_may_open_onto_the_scores_from_before_by_saying_degraded() {
 #[tokio::test]
 async fn closing_does_not_wait_for_a_run_and_a_run_in_progress_publishes_nothing() {
     let test = world().await;
-    // A run waits where it reads rewards, after it has read the mode.
+    // The lock stops the run at its read of `reward`, after it has read the mode.
     let mut blocker = test.app.db.pool.begin().await.unwrap();
     sqlx::query("lock table reward in access exclusive mode").execute(&mut *blocker).await.unwrap();
     let running = tokio::spawn({

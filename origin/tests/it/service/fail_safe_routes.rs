@@ -1,4 +1,4 @@
-//! Routes that fail-closed mode closes, checked against the response schemas: routes with current scores are closed, and no others.
+//! Fail-closed mode closes exactly the routes whose response schema has current scores.
 
 use rds_shared::route::{ROUTES, Route};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 const DOCUMENT: &str = include_str!("../../../../openapi/openapi.json");
 
-/// Fields of open routes with a score or tier in their name that are not scores of vaults or assets, each with its meaning.
+/// Fields of open routes whose names contain `score` or `tier`, but which hold no score of a vault or an asset; each with its meaning.
 const NO_SCORES: [(&str, &str); 6] = [
     ("ChainRow.scored_vault_count", "how many have a score, whatever it is"),
     ("Health.lastScoreRun", "when, and no score"),
@@ -16,7 +16,7 @@ const NO_SCORES: [(&str, &str); 6] = [
     ("Universe.unscored", "how many have none"),
 ];
 
-/// Open routes with scores, each with the reason.
+/// Routes that return scores and stay open in fail-closed mode, each with the reason.
 const OPEN: [(&str, &str); 3] = [
     ("Backtests", "what scores of the past were worth"),
     ("BasketVersion", "a version by its id: what was published then, under a hash, and never changes"),
@@ -51,7 +51,7 @@ fn scores(document: &Value, schema: &Value, owner: &str, seen: &mut BTreeSet<Str
     }
 }
 
-/// Such fields in the success response of a route.
+/// The fields of a route's success response whose names contain score or tier.
 fn told(document: &Value, route: &Route) -> BTreeSet<String> {
     let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
     let mut found = BTreeSet::new();

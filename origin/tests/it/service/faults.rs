@@ -114,7 +114,7 @@ async fn a_read_past_its_deadline_is_a_504() {
     drop(held);
 }
 
-/// Readiness as a load balancer sees it, after broken connections have been detected.
+/// Asks `/ready` until the database is up, because each broken connection in the pool is discovered only when it is used.
 async fn readiness(test: &TestApp) -> Reply {
     for _ in 0..20 {
         let ready = test.admin("GET", "/ready", "").await;

@@ -1,4 +1,5 @@
-//! The program as an operator runs it: which clock its commands use, what `doctor` reports about the environment, and what is left unsigned.
+//! The program as an operator runs it: the clock that its commands use, the report of `doctor`, and the message about an unsigned
+//! basket version.
 
 use crate::baskets::world::World;
 use crate::support::market::{line, registries};
@@ -30,7 +31,7 @@ async fn commands_use_the_clock_of_a_service_with_a_test_clock() {
     test.ingest(&registries()).await;
     let moved = test.admin("PUT", "/clock", &json!({"now": "2031-05-05T00:00:00Z"}).to_string()).await;
     assert_eq!(moved.status, 200, "{}", moved.text());
-    // Years ahead of the machine's clock, but in the past by the service's clock.
+    // The observation is years ahead of the machine's clock, but in the past by the service's clock.
     let curator = line("curator", "2031-05-04T00:00:00Z", json!({"id": "later", "name": "Later"}));
     let file = std::env::temp_dir().join(format!("rds-operator-verbs-{}.ndjson", std::process::id()));
     std::fs::write(&file, curator).unwrap();

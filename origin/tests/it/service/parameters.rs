@@ -23,7 +23,7 @@ const UNREAD: [(RouteId, &str, &str); 1] =
 const ROUTES_NEEDING_A_SUBSCRIPTION: [RouteId; 3] =
     [RouteId::WebhookDeliveries, RouteId::WebhookReplay, RouteId::BasketWebhookReplay];
 
-/// Who may call the route.
+/// A caller that may use the route.
 fn caller(route: &Route) -> Principal {
     match route.access {
         Access::Index => Principal::IndexToken { id: 1 },
@@ -58,7 +58,7 @@ async fn names(test: &TestApp) -> BTreeMap<&'static str, [String; 2]> {
     ])
 }
 
-/// The path of the route with existing values.
+/// The route's path with its parameters replaced by existing values.
 fn path(route: &Route, names: &BTreeMap<&str, [String; 2]>) -> String {
     let mut values = names.iter().find(|(start, _)| route.path.starts_with(**start)).map(|(_, values)| values.iter());
     let parts = route.path.split('/').map(|part| match part.starts_with('{') {
@@ -95,7 +95,7 @@ async fn every_parameter_of_every_route_is_read() {
             let request = signed_as(&caller(route).to_json(), "GET", &format!("{path}?{query}"), "");
             let answer =
                 pipeline::answer(&test.server, Ingress::new(Listener::Edge, PEER.parse().unwrap()), request).await;
-            // The body is not read to its end: a stream has none.
+            // Only the status is checked. The body is not read, because a stream never ends.
             if answer.status() != StatusCode::OK {
                 failed.push(format!("{path}?{query}: {}", answer.status()));
             }

@@ -1,15 +1,16 @@
-//! Every SQL statement of the origin is prepared against the migrated schema, so a wrong column, table or type fails here and not at a user's request.
+//! Every SQL statement of the origin is prepared against the migrated schema, so a wrong column, table or type fails this test and not a
+//! user's request.
 //!
-//! The statements are read from the source as string literals. `{NAME}` in a `format!` is replaced by the constant or the local literal of that name. This was
-//! chosen over sqlx's checked macros because a third of the statements share fragments, which the macros cannot take, and because the macros
-//! would check each statement again in every build.
+//! The statements are read from the source as string literals. `{NAME}` in a `format!` is replaced by the constant or the local literal of
+//! that name. Sqlx's checked macros are not used, because a third of the statements share fragments, which the macros cannot take, and
+//! because the macros would check each statement again in every build.
 
 use crate::support::db::TestDb;
 use sqlx::Executor;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Files whose remaining placeholders are built by functions, and the tests that run the statements they make.
+/// Files with placeholders that functions fill in, each with the tests that run the resulting statements.
 const BUILT: [(&str, &str); 12] = [
     ("store/src/events/places.rs", "events::feed"),
     ("store/src/ingest/facts.rs", "ingest::batches, with every kind of fact"),
@@ -25,7 +26,8 @@ const BUILT: [(&str, &str); 12] = [
     ("store/src/vaults/rewards.rs", "vaults::detail"),
 ];
 
-/// Texts that begin like a statement and are parts of others, by file and beginning. The statements that contain them are checked, or are in [`BUILT`].
+/// Literals that begin like a statement but are only parts of statements, by file and first words. The statements that contain them are
+/// checked, or are in [`BUILT`].
 const FRAGMENTS: [(&str, &str); 9] = [
     ("store/src/events/feed.rs", "SELECT e.id, e.event_type"),
     ("store/src/events/pages.rs", "SELECT f.occurred_at FROM ("),
@@ -83,7 +85,7 @@ fn lower_case_keywords(sql: &str) -> BTreeSet<&str> {
     words.filter(|word| KEYWORDS.contains(word)).collect()
 }
 
-/// Whether this is a statement, with its verb in any case.
+/// Whether `text` is a statement; its first word may be in upper or lower case.
 fn is_statement(text: &str) -> bool {
     let text = without_comments(text);
     VERBS.iter().any(|verb| text.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb)))
@@ -92,7 +94,7 @@ fn is_statement(text: &str) -> bool {
 /// A string literal in a source file.
 struct Literal {
     line: usize,
-    /// The source before it, back to the end of the previous statement.
+    /// The source before the literal, back to the previous `;`, `}` or literal.
     before: String,
     text: String,
 }
@@ -102,7 +104,7 @@ impl Literal {
         self.before.trim_end().ends_with("format!(")
     }
 
-    /// The name of the constant or variable that it is assigned to.
+    /// The name of the constant or variable that the literal is assigned to.
     fn name(&self) -> Option<&str> {
         let (name, between) = self.before.rsplit_once('=')?;
         if !between.trim().is_empty() {
@@ -113,7 +115,7 @@ impl Literal {
     }
 }
 
-/// The string literals of a source file, without those in comments and behind `#[cfg(test)]`.
+/// The string literals of a source file, except those in comments and in its `#[cfg(test)]` module.
 fn literals(source: &str) -> Vec<Literal> {
     let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let (mut found, mut line, mut before) = (Vec::new(), 1, String::new());
@@ -122,7 +124,7 @@ fn literals(source: &str) -> Vec<Literal> {
         match char {
             '/' if chars.peek() == Some(&'/') => while chars.next_if(|char| *char != '\n').is_some() {},
             '\'' => {
-                // A character such as '"', or a lifetime.
+                // The start of a character literal such as '"', or of a lifetime.
                 before.push(char);
                 let mut ahead = chars.clone();
                 if ahead.next() == Some('\\') || ahead.next() == Some('\'') {

@@ -105,7 +105,7 @@ async fn a_component_that_cannot_be_read_degrades_only_its_own_row() {
         assert_eq!(rows().await, [format!("\"{name}\": \"could not be read in time\"")]);
         renamed("away", table).await;
     }
-    // A table that is locked has the same effect, and the feed waits at most a second for it.
+    // A locked table has the same effect as a missing one, because the feed waits for it at most a second.
     let mut busy = test.app.db.pool.begin().await.unwrap();
     sqlx::query("lock table webhook_attempt in access exclusive mode").execute(&mut *busy).await.unwrap();
     assert_eq!(rows().await, ["\"webhooks\": \"could not be read in time\""]);
@@ -198,7 +198,7 @@ async fn an_overflow_and_old_readings_degrade_only_their_own_components() {
     assert_eq!(status_of(&test, "events_stream").await, "degraded");
     test.app.clock.advance(301);
     assert_eq!(status_of(&test, "events_stream").await, "operational");
-    // The newest reading is ten minutes older than the start.
+    // The newest reading is ten minutes older than the time at which the test's clock started.
     test.app.clock.advance(80 * 60 - 301);
     assert_eq!(status_of(&test, "data_freshness").await, "operational");
     test.app.clock.advance(1);
@@ -249,7 +249,7 @@ async fn three_consecutive_failed_external_samples_mean_down() {
 #[tokio::test]
 async fn uptime_is_shown_once_samples_cover_the_period_and_a_minute_without_a_sample_counts_as_down() {
     let test = TestApp::with_market().await;
-    // Every minute until the day before, except three without a sample and one that was down.
+    // Samples of every minute up to the end of 20 November, except three minutes without a sample; the service was down in one minute.
     let fill = "insert into status_sample (minute, is_up)
         select at, at <> '2026-11-20T12:00:00Z' from generate_series($1::timestamptz, '2026-11-20T23:59:00Z', interval '1 minute') at
         where at not between '2026-11-20T06:00:00Z' and '2026-11-20T06:02:00Z'";

@@ -1,4 +1,4 @@
-//! The status feed and the answers that the edge gave by itself: reported as totals, late and repeatedly, and counted once.
+//! An answer that the edge gave without the origin counts once in the status feed, although the edge reports totals, late and repeatedly.
 
 use crate::service::status::component;
 use crate::support::testapp::TestApp;

@@ -20,7 +20,7 @@ async fn disk_is_full(test: &TestApp, full: bool) {
         false => "drop function refuse_write cascade",
     };
     sqlx::raw_sql(sql).execute(&test.app.db.pool).await.unwrap();
-    // As if the last test write were long ago.
+    // Dates the last test write far back, so that the next check writes again.
     sqlx::query("update write_probe set written_at = to_timestamp(0)").execute(&test.app.db.pool).await.unwrap();
 }
 

@@ -11,7 +11,7 @@ enum State {
     Dead,
 }
 
-/// The proxy.
+/// A running proxy, and the switch that interrupts it.
 pub struct ChaosProxy {
     url: String,
     state: Arc<watch::Sender<State>>,
@@ -66,7 +66,7 @@ async fn forward(listener: TcpListener, target: String, state: Arc<watch::Sender
                 ended => ended,
             };
             if ended == State::Dead {
-                // Both ends stay open without data.
+                // Keeps both connections open without forwarding data.
                 let _ = state.wait_for(|state| *state == State::Cut).await;
             }
         });

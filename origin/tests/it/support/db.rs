@@ -39,7 +39,7 @@ impl TestDb {
         TestDb { db, url, name, is_guest: false }
     }
 
-    /// Another test's database, for a second process; it is not dropped with this value.
+    /// A second handle on the database of `of`, for a second process. Dropping the handle does not drop the database.
     pub async fn guest(of: &TestDb) -> TestDb {
         let db = Db::connect(&of.url, 5).await.unwrap();
         TestDb { db, url: of.url.clone(), name: of.name.clone(), is_guest: true }
@@ -54,7 +54,7 @@ pub struct Backup {
 }
 
 impl TestDb {
-    /// Copies the database, with all its connections cut, because Postgres requires that.
+    /// Copies the database. All its connections are closed first, because Postgres copies only a database without connections.
     pub async fn back_up(&self) -> Backup {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -82,14 +82,14 @@ impl TestDb {
 }
 
 impl Backup {
-    /// Replaces the original database by the backup, behind the back of connected processes.
+    /// Replaces the original database by the backup. Connected processes lose their connections and get no other notice.
     pub async fn restore(self) {
         let Backup { name, of } = self;
         exchange(Some(&of), &format!("DROP DATABASE {of} WITH (FORCE)")).await;
         exchange(None, &format!("ALTER DATABASE {name} RENAME TO {of}")).await;
     }
 
-    /// The same with a copy of the backup, so that it can be restored again.
+    /// Replaces the original database by a copy of the backup, so that the backup can be restored again.
     pub async fn restore_a_copy(&self) {
         let Backup { name, of } = self;
         exchange(Some(of), &format!("DROP DATABASE {of} WITH (FORCE)")).await;
@@ -102,8 +102,8 @@ impl Backup {
     }
 }
 
-/// Makes a restored database look like the one it replaces, as when a disk is reset: cluster, timeline and database
-/// are the same.
+/// Sets the stored incarnation (cluster, timeline and database) to the present one. The restored database then looks like the one it
+/// replaced, as after a disk is reset to an older state.
 pub async fn as_a_disk_set_back(connection: &mut PgConnection) {
     let sql = "UPDATE journal_state SET incarnation = journal_incarnation()";
     sqlx::query(sql).execute(connection).await.unwrap();
@@ -120,7 +120,7 @@ async fn exchange(cut: Option<&str>, sql: &str) {
     sqlx::query(sql).execute(&mut admin).await.unwrap();
     if let Some(name) = cut {
         let open = format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true");
-        // A dropped database needs no such step.
+        // If `sql` dropped the database, this statement fails, which is harmless.
         let _ = sqlx::query(&open).execute(&mut admin).await;
     }
     admin.close().await.unwrap();
@@ -135,7 +135,7 @@ pub async fn rows_read(connection: &mut PgConnection) -> i64 {
     sqlx::query_scalar(sql).fetch_one(connection).await.unwrap()
 }
 
-/// The same for the current transaction of `connection` only.
+/// Number of rows of the journal's partitions that the current transaction of `connection` has read.
 pub async fn rows_read_in(connection: &mut PgConnection) -> i64 {
     let sql = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_xact_user_tables \
                WHERE relname ~ '^(journal|push_operation)_([0-9]+|other)$'";
@@ -143,7 +143,7 @@ pub async fn rows_read_in(connection: &mut PgConnection) -> i64 {
 }
 
 impl Drop for TestDb {
-    /// `WITH (FORCE)` ends remaining connections, so that nothing left open keeps the database.
+    /// `WITH (FORCE)` ends remaining connections, which would otherwise prevent the drop.
     fn drop(&mut self) {
         if self.is_guest {
             return;

@@ -54,7 +54,7 @@ impl EdgePeer {
         Self::at(TcpListener::bind("127.0.0.1:0").await.unwrap(), keys).await
     }
 
-    /// The same on a bound socket.
+    /// Like [`EdgePeer::knowing`], on a bound socket.
     pub async fn at(listener: TcpListener, keys: &str) -> Self {
         let address = listener.local_addr().unwrap();
         let inside = Arc::new(Inside {
@@ -140,7 +140,7 @@ async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> (StatusCod
     if !holds || covered.method != "POST" || !has_door || covered.principal != ORIGIN {
         return (StatusCode::NOT_FOUND, HeaderMap::new());
     }
-    // A message without versions only asks for the known ones.
+    // A tag message without versions only asks for the versions that the edge knows.
     let is_question = is_of_tags && read::<TagInvalidation>(&body).versions.is_empty();
     let asked = if is_of_tags { &edge.asked_tags } else { &edge.asked };
     asked.send_modify(|asked| *asked += usize::from(!is_question));

@@ -105,7 +105,7 @@ pub struct Vault {
     borrow_apr: Option<f64>,
     incentives: &'static str,
     deposits: &'static str,
-    /// s: stablecoin, l: staking derivative, 1: single exposure, n: no impermanent loss, i: immutable, x: inactive.
+    /// One letter per trait; s: stablecoin, l: staking derivative, 1: single exposure, n: no impermanent loss, i: immutable, x: inactive.
     traits: &'static str,
 }
 

@@ -162,7 +162,7 @@ impl Client {
         }
     }
 
-    /// The status.
+    /// The HTTP status code of the response.
     pub fn status(&self) -> u16 {
         self.head.split(' ').nth(1).unwrap().parse().unwrap()
     }

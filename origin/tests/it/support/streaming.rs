@@ -1,4 +1,4 @@
-//! A running service with open listeners and jobs, and operations that are published in it.
+//! A running service with open listeners and jobs, and functions that publish operations in it.
 
 use crate::keys::operators::options;
 use crate::support::chaos::ChaosProxy;
@@ -46,7 +46,7 @@ impl Serving {
         Self::beside_an_edge(test, None).await
     }
 
-    /// The same with a link to an edge.
+    /// Like [`Serving::of`], with a link to an edge.
     pub async fn beside_an_edge(test: &TestApp, link: Option<Arc<EdgeLink>>) -> Self {
         let jobs = Jobs::start(&test.app, link);
         let listeners = Listeners::bind(&test.config).await.unwrap();
@@ -94,7 +94,7 @@ pub async fn service() -> (TestApp, Serving) {
     service_as(Vec::new()).await
 }
 
-/// The same with more environment variables.
+/// Like [`service`], with more environment variables.
 pub async fn service_as(mut env: Vec<(&'static str, &'static str)>) -> (TestApp, Serving) {
     env.push(("RDS_SCORE_EVERY_SECONDS", "0"));
     let test = TestApp::with(TestOptions { env, ..TestOptions::default() }).await;
@@ -172,7 +172,7 @@ pub async fn published(test: &TestApp, texts: impl IntoIterator<Item = impl AsRe
     eventually("operations are numbered", async || test.app.journal.ring.tail() >= before + count).await;
 }
 
-/// Waits until `is_so`.
+/// Polls `is_so` until it returns true. Fails after [`PATIENCE`].
 pub async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let waited = timeout(PATIENCE, async {
         while !is_so().await {

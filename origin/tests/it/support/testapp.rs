@@ -1,4 +1,5 @@
-//! The service under test: the real router over a real database, called by an edge that signs, by an operator, or by a stranger.
+//! The service under test: the real router over a real database. Tests call it as an edge that signs requests, as an operator, or
+//! without a signature.
 
 use crate::support::db::TestDb;
 use axum::body::Body;
@@ -47,7 +48,7 @@ pub struct TestApp {
 pub struct TestOptions {
     /// More environment variables.
     pub env: Vec<(&'static str, &'static str)>,
-    /// Another URL of the database.
+    /// URL of the database; by default the URL of the test's own database.
     pub database: Option<String>,
     /// Uses the real clock instead of one that stands still.
     pub real_clock: bool,
@@ -73,7 +74,7 @@ impl TestApp {
         Self::over(TestDb::new().await, options).await
     }
 
-    /// The same over an existing database.
+    /// A service over an existing database, with these deviations.
     pub async fn over(facts: TestDb, options: TestOptions) -> Self {
         let url = options.database.unwrap_or_else(|| facts.url.clone());
         let mut env = BTreeMap::from([
@@ -108,7 +109,7 @@ impl TestApp {
         self.ask(signed("GET", target, "")).await
     }
 
-    /// The same, which must succeed; the body as JSON.
+    /// A GET of an anonymous caller that must succeed. Returns the body as JSON.
     pub async fn json(&self, target: &str) -> Value {
         let reply = self.get(target).await;
         assert_eq!(reply.status, StatusCode::OK, "{target}: {}", reply.text());
@@ -147,7 +148,7 @@ impl TestApp {
         self.from(PEER, listener, request).await
     }
 
-    /// The same from another address.
+    /// Any request at any listener, from the address `peer`.
     pub async fn from(&self, peer: &str, listener: Listener, request: Request) -> Reply {
         let method = request.method().clone();
         let answer = pipeline::answer(&self.server, Ingress::new(listener, peer.parse().unwrap()), request).await;
@@ -165,12 +166,12 @@ pub fn signed(method: &str, target: &str, body: &str) -> Request {
     signed_as(&Principal::Anonymous.to_json(), method, target, body)
 }
 
-/// The same for another caller, as JSON.
+/// A request as the edge sends it for the caller `principal`, which is JSON.
 pub fn signed_as(principal: &str, method: &str, target: &str, body: &str) -> Request {
     sign(EDGE_KEY, principal, (method, target, body), Clock::system().wall().as_seconds())
 }
 
-/// The same for an anonymous caller, signed at another time.
+/// A request of an anonymous caller, signed at `seconds` (Unix time).
 pub fn signed_at(method: &str, target: &str, body: &str, seconds: i64) -> Request {
     sign(EDGE_KEY, &Principal::Anonymous.to_json(), (method, target, body), seconds)
 }

@@ -9,7 +9,7 @@ use rds_shared::access::Plan;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Earlier than every observation of the market.
+/// Earlier than every state observation of the market.
 pub const BEGINNING: &str = "2026-11-01T00:00:00Z";
 
 async fn ask(test: &TestApp, query: &str) -> Reply {
@@ -39,7 +39,7 @@ pub struct Page {
     pub has_more: bool,
 }
 
-/// `(id, instant)` of each row, for this clock.
+/// `(id, instant)` of each row. `clock` is the field that holds the instant.
 pub fn keys(rows: &[Value], clock: &str) -> Vec<(String, String)> {
     rows.iter().map(|row| (text(&row["id"]), text(&row[clock]))).collect()
 }
@@ -107,7 +107,7 @@ async fn an_instant_is_inclusive_and_only_keeps_out_what_was_there_when_it_was_g
     {
         assert_eq!(page(&test, &format!("since={since}")).await.rows.len(), found, "{since}");
     }
-    // The first observation of vault 8 arrives late, with an instant before the reader's position.
+    // A new vault's first observation is ingested late; its instant is before the reader's position.
     let reader = page(&test, "since=2026-11-20T23:55:00.000002Z").await;
     test.ingest(&format!("{}{}", late_vault(), late_state("2026-11-20T23:00:00Z"))).await;
     let next = page(&test, &format!("since={}", reader.cursor)).await;
@@ -137,7 +137,7 @@ async fn the_score_clock_follows_published_changes_and_nothing_else() {
     let scored: BTreeSet<String> = rows.iter().map(|row| text(&row["id"])).collect();
     assert!(rows.iter().all(|row| row["score_updated_at"].is_string()) && scored.len() == rows.len());
 
-    // A confirming run changes score_computed_at only; an observation that changes no score changes last_synced_at only.
+    // A run that confirms all scores changes score_computed_at only. An observation that changes no score changes last_synced_at only.
     test.app.clock.advance(60);
     scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
     test.ingest(&VAULTS[8].state("2026-11-20T23:51:00Z", json!({ "tvl_usd": 6_000_001 }))).await;
@@ -160,7 +160,7 @@ async fn the_score_clock_follows_published_changes_and_nothing_else() {
     assert_ne!(first.rows[0]["total_score"], second.rows[0]["total_score"]);
 }
 
-/// Serves or withholds a chain; returns what readers of both clocks get next, and their new positions.
+/// Serves or withholds a chain. Returns the rows after `since` and the new position, for the feed of states and the feed of scores.
 async fn chain_served(test: &TestApp, is_served: bool, at: &str, since: [&str; 2]) -> ([Vec<Value>; 2], [String; 2]) {
     let fields = json!({"chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true,
         "is_served": is_served});

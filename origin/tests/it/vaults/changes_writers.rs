@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 async fn a_writer_that_commits_late_with_older_instants_is_not_overtaken() {
     let test = TestApp::with_market().await;
     let other = TestApp::with(TestOptions { database: Some(test.facts.url.clone()), ..TestOptions::default() }).await;
-    // The writer has written its rows and waits before the record of its run.
+    // The lock stops the writer after it has written its rows and before it records its run.
     let mut gate = test.facts.db.pool.begin().await.unwrap();
     sqlx::query("LOCK TABLE score_run IN EXCLUSIVE MODE").execute(&mut *gate).await.unwrap();
     let (db, clock) = (test.facts.db.clone(), Clock::held(test.app.clock.now()));
@@ -38,7 +38,7 @@ async fn a_writer_that_commits_late_with_older_instants_is_not_overtaken() {
 }
 
 /// The observations of one writer in one round: states of the market's vaults with instants before and after those of the other
-/// writers, and vaults that occur only here.
+/// writers, and one vault that only this round has.
 fn round_of(writer: usize, round: usize) -> String {
     let mut lines = String::new();
     for (number, vault) in VAULTS.iter().enumerate().filter(|(number, _)| (number + writer + round).is_multiple_of(3)) {
@@ -69,7 +69,7 @@ async fn follow(readers: [&TestApp; 2], clock: &str, more: &str, done: &AtomicBo
     let (mut seen, mut since, mut turn) = (BTreeSet::new(), BEGINNING.to_owned(), 0_usize);
     loop {
         let over = done.load(Ordering::SeqCst);
-        // Each process refreshes only sometimes.
+        // The process refreshes its catalog only in every third turn, so readers also see outdated catalogs.
         let reader = readers[turn % 2];
         if over || turn.is_multiple_of(3) {
             refresh::refresh(&reader.app).await.unwrap();

@@ -1,4 +1,4 @@
-//! Daily sums always agree with the stored readings, whoever writes these and in whatever order, and a run reads only what changed.
+//! Daily sums agree with the stored readings, whichever writer stores the readings and in whatever order. A run reads only what changed.
 
 use crate::ingest::market::{VAULT, clock, dump, evenly, ingest, market, observed, registry, start, state};
 use crate::support::db::TestDb;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 
 pub const HOUR: i64 = 3_600;
 pub const DAY: i64 = 24 * HOUR;
-/// A chunk size that fills every vault of a test at once.
+/// A chunk size above the number of vaults in any test, so that one call sums all of them.
 pub const EVERY: u32 = 1_000;
 
 /// Numbers that look random and are the same in every run.
@@ -40,7 +40,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Prices have few different values, so that some are equal. Now and then a price is missing or is a leap.
+    /// Prices have few different values, so that some are equal. Some prices are missing, and some are outliers (0 or 9).
     fn any(dice: &mut Dice, at: i64) -> Self {
         let price = match dice.below(60) {
             0..6 => None,
@@ -93,7 +93,7 @@ pub async fn vaults() -> (TestDb, Vec<String>) {
     (test, ids)
 }
 
-/// Sums vaults for the first time, on a day that need not be that of the next run.
+/// Sums at most `n` vaults for the first time, as of day 30. The next run may be on another day.
 pub async fn sum(db: &Db, n: u32) -> u64 {
     days::fill(db, n, At(start().plus_seconds(30 * DAY))).await.unwrap()
 }
@@ -174,7 +174,7 @@ async fn sums_agree_with_the_readings_however_these_came_and_went() {
         let at = now - 17 - back / HOUR * HOUR;
         let what = match dice.below(8) {
             0..3 => {
-                // The next reading. The clock of a source may be ahead of ours.
+                // The next reading. The clock of a source may be ahead of the service's clock.
                 let ahead = [0, 0, 0, 400][dice.below(4) as usize];
                 write(pool, id, &[Reading::any(&mut dice, now + ahead)]).await;
                 "the next reading"
@@ -254,7 +254,7 @@ async fn vaults_are_summed_a_few_at_a_time_and_have_the_same_signals_meanwhile()
         assert_eq!(sum(&test.db, 3).await, expected);
     }
     assert_as_from_scratch(&test, &ids, now, now - 9 * DAY, "all are summed").await;
-    // Sums that are removed together with their readings are made again.
+    // Truncating the readings also removes the sums. The vaults are then summed again.
     sqlx::query("TRUNCATE vault_snapshot").execute(&test.db.pool).await.unwrap();
     let left = "SELECT (SELECT count(*) FROM vault_sums) + (SELECT count(*) FROM vault_day)";
     assert_eq!(sqlx::query_scalar::<_, i64>(left).fetch_one(&test.db.pool).await.unwrap(), 0);
@@ -294,7 +294,7 @@ async fn scores_are_the_same_with_daily_sums_and_without() {
     for step in 0..26 {
         let (hours, lines) = match step {
             0 => (1, market()),
-            // Hourly readings across a midnight, with a fall.
+            // Hourly readings across a midnight, with a fall in the price.
             1..13 => {
                 // There is no reading in the twentieth hour.
                 let hour = 14 + i64::from(step) + i64::from(step > 5);
@@ -331,7 +331,7 @@ async fn scores_are_the_same_with_daily_sums_and_without() {
             sqlx::query_scalar::<_, Option<String>>(drawdown).bind(VAULT).fetch_one(&summed.db.pool).await.unwrap(),
         );
     }
-    // The late reading makes a fall from 1.6 to 1.55. It counts until its peak is a year old.
+    // The late reading adds a drawdown from 1.6 to 1.55, which counts until the peak is a year old.
     let published = |step: usize| seen[step].as_deref();
     assert_eq!([published(1), published(12), published(13)], [Some("0"), Some("0.0062"), Some("0.0312")], "{seen:?}");
     assert_eq!(published(21), Some("0.0312"));

@@ -13,8 +13,9 @@ use rds_store::research::samples::broken_series;
 use rds_store::vaults::days;
 use rds_store::{At, Tx};
 
-/// Rows of readings and sums that the connection of `tx` has read and that the database has not yet added to its totals. It adds them
-/// only between transactions, so the difference of two calls within one is the number of rows read in between.
+/// Number of rows of readings and sums that the connection of `tx` has read and that Postgres has not yet added to its statistics.
+/// Postgres adds them only between transactions, so the difference of two calls within one transaction is the number of rows read in
+/// between.
 async fn rows_read(tx: &mut Tx<'_>) -> i64 {
     let sql = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_xact_user_tables \
                WHERE relname IN ('vault_snapshot', 'vault_day', 'vault_sums', 'vault_day_change')";
@@ -35,7 +36,8 @@ async fn rows_of_a_run(test: &TestDb, now: Timestamp) -> i64 {
     read
 }
 
-/// Rows read by a run after `days` of hourly readings: from readings, from the sums of all days, without a change, and after one reading.
+/// Rows that a run reads after `days` days of hourly readings, in four cases: without sums, with new sums, without a change since the
+/// previous run, and after one new reading.
 async fn costs(days: i64) -> [i64; 4] {
     let (test, ids) = vaults().await;
     let now = start().as_seconds() + DAY + 30;
@@ -108,7 +110,7 @@ async fn a_leap_between_two_days_is_found_on_the_later_day() {
     };
     let now = midnight + DAY;
     assert_eq!(broken(now).await, 0);
-    // The day before is corrected. The leap is then in the later day, none of whose readings changed.
+    // The day before is corrected. The price leap then belongs to the later day, although no reading of that day changed.
     write(&test.db.pool, &ids[0], &[price(midnight - HOUR, 0.1)]).await;
     assert_eq!((broken(now).await, broken(midnight + HOUR - 1).await), (1, 0));
     write(&test.db.pool, &ids[0], &[price(midnight - HOUR, 1.0)]).await;

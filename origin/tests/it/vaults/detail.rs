@@ -89,7 +89,7 @@ async fn a_malformed_address_is_400_and_an_unknown_one_404() {
     }
 }
 
-/// Hourly observations of the first vault, one of them with a fall.
+/// Hourly observations of the first vault. The price falls to 0.4 in one of them.
 async fn with_history(test: &TestApp, hours: i64) {
     let start = Timestamp::parse("2026-11-10T00:00:00Z").unwrap();
     let lines: String = (0..hours)
@@ -145,7 +145,7 @@ async fn snapshots_are_thinned_without_losing_the_ends_or_the_crash() {
 async fn score_history_is_oldest_first_between_two_inclusive_instants() {
     let test = TestApp::with_market().await;
     test.app.clock.advance(3_600);
-    // Its exposures become unknown: the score falls at once.
+    // The vault's exposures become unknown, so its score falls immediately.
     let lost = json!({ "vault_id": VAULTS[0].id(), "status": "unavailable" });
     test.ingest(&line("exposure", "2026-11-21T01:00:00Z", lost)).await;
     test.app.clock.advance(25 * 3_600);
@@ -236,7 +236,7 @@ async fn a_page_keeps_its_etag_until_something_in_it_changes() {
     assert_eq!(changed.json()["data"]["vault"]["tvl_usd"], 1.0);
 }
 
-/// A response is built from several statements, and a commit between two of them is visible in all of it or in none of it.
+/// A response is built from several statements. A commit between two of them is visible in the whole response or not at all.
 #[tokio::test]
 async fn a_response_shows_one_instant_despite_concurrent_commits() {
     let test = TestApp::with_market().await;
@@ -244,7 +244,7 @@ async fn a_response_shows_one_instant_despite_concurrent_commits() {
     let before = told(&test.json(&path(0)).await["data"]);
     let mut other = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
     let mut tx = other.begin().await.unwrap();
-    // The second statement waits here.
+    // The lock stops the response's second statement.
     sqlx::query("LOCK TABLE reward").execute(&mut *tx).await.unwrap();
     let target = path(0);
     let (page, ()) = tokio::join!(test.json(&target), async {

@@ -17,7 +17,7 @@ fn path(number: usize) -> String {
     format!("/v1/vault/{}/{}/holders", VAULTS[number].chain, VAULTS[number].address())
 }
 
-/// Four holders with 40, 30, 20 and 10 percent, the second of which the protocol manages.
+/// Four holders with 40, 30, 20 and 10 percent of the shares. The protocol manages the second holder.
 fn holders() -> Value {
     let category = ["account", "protocol_managed", "vault", "unknown"];
     let label = [Value::Null, json!("Treasury"), Value::Null, Value::Null];
@@ -127,7 +127,7 @@ async fn provisional_figures_can_be_kept_out() {
 async fn history_is_told_oldest_first_with_the_newest_that_fit() {
     let test = TestApp::with_market().await;
     let hours = ["20", "21", "22"];
-    // They arrive out of order.
+    // The snapshots arrive out of order.
     for hour in ["21", "22", "20"] {
         test.ingest(&snapshot(
             &format!("2026-11-20T{hour}:00:00Z"),

@@ -60,7 +60,8 @@ async fn derived_fields_follow_the_rules() {
     close(&row(1)["liquidity_deficit_usd"], 1.25e6);
     assert_eq!(row(2)["liquidity_status"], "exhausted");
     assert_eq!((&row(4)["liquidity_status"], &row(4)["available_liquidity_usd"]), (&json!("unknown"), &Value::Null));
-    // Incentives with a price lower the cost, even below zero; points do not; an unread source leaves it unknown.
+    // Priced incentives lower the net borrow rate, even below zero. Points do not. If the source of incentives was not read, the net
+    // rate is unknown.
     close(&row(0)["borrow_apr_net"], -0.02);
     assert_eq!((&row(0)["borrow_incentive_status"], &row(0)["has_borrow_rewards"]), (&json!("observed"), &json!(true)));
     assert_eq!((&row(1)["borrow_apr_net"], &row(1)["has_borrow_rewards"]), (&json!(0.2), &json!(true)));

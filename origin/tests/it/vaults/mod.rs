@@ -1,4 +1,4 @@
-//! Vaults: lists, details, changes, holders and days.
+//! Vaults: lists, details, changes, holders and daily sums.
 
 pub mod batch;
 pub mod changes;

@@ -1,4 +1,4 @@
-//! Positions of an address, and the protocol with a separate list of vaults.
+//! Positions of an address, and `/v1/royco`, which lists the vaults of one protocol.
 
 use crate::support::market::{BASE58, VAULTS, address, line};
 use crate::support::testapp::TestApp;
@@ -19,7 +19,7 @@ async fn positions_are_worth_their_share_of_the_vault_and_weigh_by_it() {
     let lines = [
         position(0, "100000000000000000000000000000000000000", Some(0.01)),
         position(2, "5", Some(0.5)),
-        // A position without score, value and share; and a closed one.
+        // In this order: a position in an unscored vault, one in a vault without a TVL, one without a share, and a closed one.
         position(8, "7", Some(0.1)),
         position(7, "7", Some(0.1)),
         position(9, "7", None),

@@ -1,4 +1,5 @@
-//! A withheld chain is not shown anywhere: every public read, with the names of existing rows, is searched for anything of the chain.
+//! A withheld chain does not appear in any response. The tests call every public GET route with ids of existing rows and search the
+//! responses for the chain.
 
 use crate::assets::routes::keyed;
 use crate::events::feed::event;
@@ -32,7 +33,7 @@ impl Chain {
         line("chain", observed_at, fields)
     }
 
-    /// Whether a text is a name of the chain, or contains the id of something on it.
+    /// Whether a text is a name of the chain, or contains an id that includes the chain's id or slug.
     fn is_named_by(&self, text: &str) -> bool {
         let (id, slug) = (self.id, self.slug);
         let ids = [format!("-{id}-"), format!("{id}:"), format!("-{slug}-")];
@@ -54,7 +55,8 @@ impl Chain {
         }
     }
 
-    /// The places where the targets name the chain, for an anonymous caller and a key's holder, or for an index token's holder.
+    /// The places where the responses to `targets` name the chain. Index routes are called with an index token, all other routes
+    /// anonymously and with a key.
     async fn find_traces(&self, test: &TestApp, targets: &[String]) -> Vec<String> {
         let mut found = Vec::new();
         for target in targets {
@@ -88,7 +90,7 @@ async fn every_read(test: &TestApp) -> Vec<String> {
     let left_out = ["/webhooks", "/v1/docs", "/v1/openapi.json"];
     let is_walked = |route: &&Route| !route.streams() && !left_out.iter().any(|part| route.path.contains(part));
     for route in ROUTES.iter().filter(|route| route.method == Method::Get).filter(is_walked) {
-        // The names of existing rows for each path, limited so that the test stays short.
+        // The ids of existing rows for each path, limited so that the test stays short.
         let names = match route.path {
             path if !path.contains('{') => "",
             "/v1/vaults/{id}" => "SELECT id FROM vault ORDER BY 1 LIMIT 30",
@@ -150,7 +152,7 @@ async fn every_read(test: &TestApp) -> Vec<String> {
             format!("{start}{encoded}{rest}{query}")
         }));
     }
-    // The test's key is not in the database, so it has no record.
+    // The test's key is not in the database, so `/v1/me` finds no record of it.
     targets.remove("/v1/me");
     targets.into_iter().collect()
 }
@@ -185,7 +187,7 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     let coverage = test.json("/v1/rwa/coverage").await["data"].clone();
     assert_eq!((&coverage["universe"]["deployments"], &coverage["discovery"]["open"]), (&json!(0), &json!(0)));
     assert_eq!(test.json("/v1/stats").await["data"]["vault_count"], 0);
-    // The time of its last reading would reveal the chain, too.
+    // The time of the chain's last reading would reveal the chain, too.
     assert_eq!(test.json("/v1/health").await["lastSync"], Value::Null);
 
     let history = keyed(&test, "/v1/rwa/stats/history").await.json();

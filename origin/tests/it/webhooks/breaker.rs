@@ -48,7 +48,7 @@ async fn three_failures_pause_for_an_hour_and_the_third_pause_disables() {
     assert_eq!(upkeep::resume(&world.app().db, world.app().clock.now()).await.unwrap(), 0, "resumed only once");
 
     for pause in ["second", "third"] {
-        // Three failures of waiting and new deliveries open the breaker again.
+        // Three failed attempts, of waiting and of new deliveries, open the breaker again.
         for number in 0..3 {
             world.happens("event.published", &number.to_string()).await;
         }
@@ -147,7 +147,7 @@ async fn a_revoked_key_disables_its_webhook_and_another_key_can_enable_it() {
     world.happens("event.published", "waiting").await;
     world.fan_out().await;
 
-    // Both or neither: a revocation that is rolled back leaves the webhook unchanged.
+    // The key and its webhook change in one transaction, so a revocation that is rolled back leaves the webhook unchanged.
     let mut tx = world.app().db.pool.begin().await.unwrap();
     subscriptions::key_revoked(&mut tx, first, world.app().clock.now()).await.unwrap();
     tx.rollback().await.unwrap();
@@ -233,7 +233,7 @@ async fn the_master_key_can_be_replaced_without_receivers_noticing() {
         "the previous key is not needed any more"
     );
 
-    // The service still has only the previous key. Such a process uses no attempt on a secret that it cannot open.
+    // The service still has only the previous master key. A process that cannot decrypt the secret does not use up an attempt.
     world.tell("early").await;
     assert_eq!(receiver.seen().len(), 0);
     let back = sealer(&format!("{MASTER_KEY},{next_key}"));

@@ -1,4 +1,5 @@
-//! Connections that are kept open between deliveries: reused where allowed, and never a way around the egress filter.
+//! Connections that are kept open between deliveries. A connection is reused only while the host still resolves to its address and the
+//! egress filter allows all addresses of the host.
 
 use crate::support::receiver::{Manner, Receiver};
 use crate::webhooks::world::World;
@@ -22,7 +23,7 @@ async fn a_kept_connection_that_was_closed_costs_no_attempt() {
     let receiver = Receiver::new(Manner::Keeps(1)).await;
     let (id, _) = world.subscribed(&receiver).await;
     world.tell("first").await;
-    // The receiver reads this request on the kept connection and closes it without an answer.
+    // The receiver reads this request on the kept connection and closes the connection without an answer.
     world.tell("second").await;
     let delivery = &world.deliveries(id).await[0];
     assert_eq!((&delivery["status"], &delivery["attempt"]), (&json!("delivered"), &json!(1)));

@@ -1,4 +1,4 @@
-//! Crashes of a sender and leases of deliveries: nothing is lost, and nobody sends what another process holds.
+//! Crashes of a sender and leases of deliveries: every event is delivered, and a process sends no delivery that another one has leased.
 
 use crate::support::receiver::{Manner, Receiver};
 use crate::webhooks::world::{IMPATIENT, World};

@@ -10,7 +10,7 @@ use rds_store::StoreError;
 use rds_store::webhooks::fanout as webhook_fanout;
 use serde_json::json;
 
-/// Sets whether the chain is served.
+/// Sets whether chain 99 is served.
 async fn serve_chain(world: &World, is_served: bool) {
     let sql = "insert into chain (chain_id, slug, name, namespace, is_settlement, is_served, source, observed_at, content_hash)
         values (99, 'quiet', 'Quiet', 'evm', true, $1, 'test', now(), '') on conflict (chain_id) do update set is_served = $1";

@@ -177,7 +177,7 @@ async fn an_attempt_that_cannot_be_signed_is_counted_like_any_other() {
     assert_eq!(counted(), "1");
 }
 
-/// W8: only a valid certificate for the URL's host is accepted, and TLS names that host.
+/// W8: the certificate must be valid for the URL's host name. It does not matter that the name resolves to the receiver's address.
 #[tokio::test]
 async fn w8_a_bad_certificate_is_a_failed_attempt() {
     let world = World::new().await;

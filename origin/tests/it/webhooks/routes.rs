@@ -178,12 +178,12 @@ async fn w6_a_target_that_is_not_public_is_refused_however_it_is_spelled() {
         );
     }
     assert_eq!(here.connections(), 0);
-    // The one allowed range, in another notation: an address is parsed before it is checked.
+    // An address in the one allowed range, in another notation: addresses are parsed before they are checked.
     let (id, _) = world.subscribe(&format!("https://0x7f.1:{}/hook", here.port)).await;
     assert_eq!(world.subscription(id).await["url"], here.url());
 }
 
-/// W5, at creation: a name with a single address that is not public is refused, and so is a name without an address.
+/// W5, at creation: a name is refused if at least one of its addresses is not public, or if it has no address.
 #[tokio::test]
 async fn w5_every_address_of_a_name_is_checked() {
     let world = World::new().await;

@@ -18,7 +18,7 @@ async fn w11_w16_six_attempts_at_their_intervals_and_then_no_more() {
         sqlx::query(fresh).execute(&world.app().db.pool).await.unwrap();
         world.pass(delay - 1);
         assert_eq!(world.deliver().await, 0, "attempt {attempt} is not due yet");
-        // The clock goes back: nothing is lost, and nothing comes early.
+        // The clock goes back by an hour. The attempt is neither lost nor made early.
         world.pass(-3_600);
         assert_eq!(world.deliver().await, 0);
         world.pass(3_601);

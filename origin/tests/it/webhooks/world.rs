@@ -27,7 +27,7 @@ pub const IMPATIENT: Duration = Duration::from_millis(1_500);
 /// The result of a look-up.
 type Answer = Result<Vec<IpAddr>, LookupError>;
 
-/// A resolver with scripted answers: each name gives its answers in turn, and the last one again and again.
+/// A resolver with scripted answers. Each look-up of a name returns the next answer; the last answer is repeated.
 #[derive(Debug, Default)]
 pub struct Names {
     answers: Mutex<HashMap<String, Vec<Answer>>>,
@@ -132,7 +132,7 @@ impl World {
         self.happens_on(&[], family, title).await;
     }
 
-    /// The same, about these chains.
+    /// Captures one operation of the event type `family` about these chains, and numbers it.
     pub async fn happens_on(&self, chains: &[i64], family: &str, title: &str) {
         let row = OperationRow {
             family: Some(family.parse().unwrap()),
@@ -170,7 +170,7 @@ impl World {
         deliver::round(self.app()).await.unwrap()
     }
 
-    /// Captures an event and makes every attempt that is due. Returns the number of attempts.
+    /// Captures an event, fans it out, and makes every attempt that is due. Returns the number of attempts.
     pub async fn tell(&self, title: &str) -> usize {
         self.happens("event.published", title).await;
         self.fan_out().await;

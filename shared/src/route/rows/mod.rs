@@ -1,7 +1,7 @@
 //! The table's rows and their parameters, one subject per file, and the macro that generates ids, rows and types from them, so that every
 //! id has a row.
 //!
-//! Each file's macro adds its rows to those it is given and hands all of them to the next; the last one in the chain is [`route_table`].
+//! Each file's macro adds its rows to the rows it receives and passes them to the next macro; the last macro is [`route_table`].
 
 pub(super) mod assets;
 pub(super) mod baskets;

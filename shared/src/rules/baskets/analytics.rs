@@ -25,7 +25,7 @@ pub struct Analytics {
 }
 
 impl Analytics {
-    /// The spread of these constituents.
+    /// The figures for the weights of `constituents`.
     pub fn of(constituents: &[Constituent]) -> Self {
         let weight = |constituent: &Constituent| u128::from(constituent.weight.0.unsigned_abs());
         let mut issuers: BTreeMap<&str, u128> = BTreeMap::new();

@@ -90,17 +90,18 @@ pub struct EligibilityRule {
     pub max_per_protocol: Option<Ppm>,
 }
 
-/// How eligible names are weighted: in proportion to score − pivot, within the caps.
+/// How eligible candidates are weighted: in proportion to score − pivot, within the caps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weighting {
-    /// A name with a score at or below the pivot has no weight.
+    /// A candidate with a score at or below the pivot has no weight.
     pub pivot: MilliPoints,
     pub caps: Caps,
-    /// A basket with fewer names is not built.
+    /// No version is made with fewer constituents.
     pub min_constituents: u32,
 }
 
-/// The bounds of a weight in parts per million. Both caps are above 0 and at most one; the floor is between 0 and the single-name cap.
+/// The bounds of a weight in parts per million. Both caps are above 0 and at most 1,000,000; the floor is between 0 and the single-name
+/// cap, which limits one constituent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
     single_name: u32,
@@ -109,16 +110,16 @@ pub struct Caps {
 }
 
 impl Weighting {
-    /// The pivot of a basket of Prime names only: 7.00.
+    /// The pivot of a basket of Prime constituents only: 7.00.
     pub const PRIME_PIVOT: MilliPoints = MilliPoints::saturating(7_000);
     /// The pivot of a basket of several tiers: 5.00.
     pub const MIXED_PIVOT: MilliPoints = MilliPoints::saturating(5_000);
 }
 
 impl Caps {
-    /// A basket of vaults: at most 20 % per name and 35 % per issuer, 2 % floor.
+    /// A basket of vaults: at most 20 % per vault and 35 % per issuer, 2 % floor.
     pub const VAULTS: Self = Caps { single_name: 200_000, issuer: 350_000, floor: 20_000 };
-    /// A basket of assets: at most 25 % per name and 40 % per issuer, 2 % floor.
+    /// A basket of assets: at most 25 % per asset and 40 % per issuer, 2 % floor.
     pub const ASSETS: Self = Caps { single_name: 250_000, issuer: 400_000, floor: 20_000 };
 
     /// `None` when a cap is not in (0, 1] or the floor not in 0..=`single_name`.
@@ -129,17 +130,17 @@ impl Caps {
         Some(Caps { single_name, issuer, floor })
     }
 
-    /// Maximum weight of one name.
+    /// Maximum weight of one constituent.
     pub const fn single_name(self) -> Ppm {
         Ppm(self.single_name as i64)
     }
 
-    /// Maximum combined weight of one issuer's names.
+    /// Maximum combined weight of one issuer's constituents.
     pub const fn issuer(self) -> Ppm {
         Ppm(self.issuer as i64)
     }
 
-    /// Minimum weight: a name that would have less is dropped.
+    /// Minimum weight: a candidate that would have less is dropped.
     pub const fn floor(self) -> Ppm {
         Ppm(self.floor as i64)
     }

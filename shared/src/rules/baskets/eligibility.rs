@@ -16,17 +16,17 @@ pub struct Candidate {
     pub id: String,
     /// The key of the issuer cap: the protocol of a vault, the issuer of an asset.
     pub issuer: String,
-    /// Null where there is none.
+    /// Null if the candidate has no protocol.
     pub protocol: Option<String>,
-    /// The published score; its tier is [`tier_of`] it.
+    /// The published score; [`tier_of`] gives its tier.
     pub score: Option<MilliPoints>,
     /// The asset's category; for a vault, that of its deposit asset.
     pub asset_category: Option<AssetCategory>,
-    /// The review status of that asset.
+    /// The review status of the asset or of the vault's deposit asset.
     pub review_status: Option<ReviewStatus>,
     /// The category of the asset at the end of the chain of underlyings.
     pub terminal_underlying_category: Option<AssetCategory>,
-    /// The fraction of that underlying's backing that is held off chain.
+    /// The fraction of the terminal underlying's backing that is held off chain.
     pub terminal_underlying_backing_offchain: Option<Ppm>,
     /// Whole dollars, rounded down.
     pub tvl_usd: Option<u64>,
@@ -77,7 +77,7 @@ pub fn judge<'a>(rule: &EligibilityRule, candidates: &'a [Candidate]) -> Vec<(&'
     judged
 }
 
-/// The eligible candidates, as input of the weights.
+/// The eligible candidates, in the form from which weights are computed.
 pub fn eligible(rule: &EligibilityRule, candidates: &[Candidate]) -> Vec<EligibleName> {
     let judged = judge(rule, candidates).into_iter().filter(|(_, faults)| faults.is_empty());
     let name = |candidate: &Candidate| {
@@ -117,10 +117,10 @@ fn at_least<T: PartialOrd>(bound: Option<T>, known: Option<T>) -> bool {
     bound.is_none_or(|bound| known.is_some_and(|known| known >= bound))
 }
 
-/// Excludes the lowest-ranked names of each protocol above its maximum share, until no protocol exceeds it.
+/// Excludes the lowest-ranked candidates of each protocol above the maximum share, until every protocol is within it.
 ///
-/// Names rank by score, then by TVL (both descending), then by id. Excluding a name shrinks the basket and so the limit, which is
-/// recomputed each round; the loop ends because both only shrink.
+/// Candidates rank by score, then by TVL (both descending), then by id. The limit is a share of the eligible candidates, so it is
+/// recomputed after each round of exclusions. The loop ends because every round but the last excludes a candidate.
 fn apply_protocol_cap(part: Ppm, judged: &mut [(&Candidate, Vec<Ineligible>)]) {
     loop {
         let mut open: Vec<_> = judged.iter_mut().filter(|(_, faults)| faults.is_empty()).collect();
@@ -222,7 +222,7 @@ pub(super) mod tests {
         ]
         .map(|(id, protocol, milli)| candidate(id, protocol, milli))
         .into();
-        // Six names allow p two of them; the four that remain allow it only one.
+        // With six candidates the limit is two per protocol, so p loses two; with the remaining four the limit is one.
         let ids = |candidates: &[Candidate]| -> Vec<String> {
             eligible(&rule, candidates).iter().map(|name| name.id.to_string()).collect()
         };

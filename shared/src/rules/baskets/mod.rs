@@ -3,12 +3,12 @@
 //! | module | content |
 //! |---|---|
 //! | [`definition`] | a basket's rules as data: eligibility, pivot, caps, minimum |
-//! | [`eligibility`] | which candidates may be in, and why the others may not |
+//! | [`eligibility`] | which candidates may be in the basket, and why the others may not |
 //! | [`weights`] | capped weights in proportion to excess score, in parts per million |
 //! | [`refresh`] | the calendar and the events that trigger a rebalance |
-//! | [`version`] | an immutable version, its content hash, and what changed since the one before |
+//! | [`version`] | an immutable version, its content hash, and the changes from the previous version |
 //! | [`analytics`] | how a version's weights are spread |
-//! | [`rebalance`] | the steps in order; a stale constituent or infeasible weights halt the rebalance |
+//! | [`rebalance`] | the steps of a rebalance; a stale constituent or infeasible weights halt it |
 //!
 //! Source: methodology, "Baskets".
 

@@ -1,4 +1,4 @@
-//! A rebalance: eligible names, their weights, and the next version, or the reason there is none.
+//! A rebalance: the eligible candidates, their weights, and the next version, or the reason why no version is made.
 
 use super::definition::Definition;
 use super::eligibility::{Candidate, StaleInput, eligible};
@@ -18,7 +18,8 @@ pub struct Current<'a> {
     pub version: &'a BasketVersion,
     /// When a rebalance was last carried out, whether or not it made a version.
     pub last_rebalanced_at: Timestamp,
-    /// Methodology version of that rebalance. It is newer than the version's own when the newer rules reproduced its weights.
+    /// Methodology version of the last rebalance. It is newer than the version's own if a rebalance under newer rules reproduced the
+    /// version's weights.
     pub confirmed_under: &'a str,
 }
 
@@ -40,14 +41,14 @@ pub enum RebalanceOutcome {
     },
 }
 
-/// Why no version is made. The version in force stays, the basket stays due, and an event is raised.
+/// Why no version is made. The version in force stays, the rebalance is attempted again, and an event is raised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
     /// No weights satisfy the rules.
     Infeasible(Infeasible),
-    /// The facts about a name are too old or under review.
+    /// The facts about a constituent are too old, unavailable or quarantined.
     Stale {
-        /// A name of the version in force or of the next one.
+        /// A constituent of the version in force or of the next version.
         id: String,
         input: StaleInput,
     },
@@ -72,7 +73,8 @@ impl From<Infeasible> for Halt {
 
 /// Rebalances if a trigger applies.
 ///
-/// A stale name also halts the rebalance if it is only in the version in force: an unreadable TVL must not remove a vault.
+/// A stale constituent halts the rebalance even if only the version in force contains it, because an unreadable TVL must not remove a
+/// vault.
 ///
 /// Source: methodology, "Baskets".
 pub fn rebalance(
@@ -113,7 +115,7 @@ pub fn rebalance_for(
     Ok(RebalanceOutcome::Rebalanced { version, trigger, changes })
 }
 
-/// Refuses if a name of either version has stale facts; reports the smallest such id.
+/// Returns an error if a constituent of either version has stale facts; the error names the smallest id.
 fn refuse_stale(candidates: &[Candidate], held: &[Constituent], next: &[Constituent]) -> Result<(), Halt> {
     let touched: BTreeSet<&str> = held.iter().chain(next).map(|constituent| constituent.id.as_str()).collect();
     let stale = candidates.iter().filter(|candidate| touched.contains(candidate.id.as_str()));

@@ -51,7 +51,7 @@ pub fn latest_quarter_end(now: Timestamp) -> Option<Timestamp> {
     due.filter(|due| *due <= now).max()
 }
 
-/// 16:00 UTC on the last Monday-to-Friday of the month of `day`.
+/// 16:00 UTC on the last business day, Monday to Friday, of the month of `day`.
 fn last_business_day(day: Date) -> Option<Timestamp> {
     let last = day.last_of_month();
     let back = match last.weekday() {

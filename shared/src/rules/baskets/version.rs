@@ -60,7 +60,7 @@ impl Canonicalize for BasketVersion {
 pub struct ChangeSet {
     /// Constituents of the new version only.
     pub added: Vec<Constituent>,
-    /// Constituents of the previous version only, with the values they had there.
+    /// Constituents of the previous version only, with their values in the previous version.
     pub removed: Vec<Constituent>,
     /// Constituents of both versions whose weight differs.
     pub weight_changed: Vec<WeightChange>,
@@ -97,7 +97,7 @@ impl ChangeSet {
         whole.chain(self.weight_changed.iter().map(|it| it.id.as_str()))
     }
 
-    /// Whether both versions have the same names with the same weights.
+    /// Whether both versions have the same constituents with the same weights.
     pub const fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.weight_changed.is_empty()
     }

@@ -1,6 +1,6 @@
 //! Weights: in proportion to excess score, within every cap, then rounded to parts per million.
 //!
-//! The computation is exact: weights are fractions until the last step, and the order of the names does not matter.
+//! The computation is exact: weights are fractions until the last step, and the order of the candidates does not matter.
 
 use super::definition::{Caps, Weighting};
 use crate::scoring::{MilliPoints, Ppm};
@@ -14,7 +14,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 /// The whole basket, in parts per million.
 const WHOLE: u128 = 1_000_000;
 
-/// A name that may be in the basket.
+/// A vault or an asset that meets the eligibility rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EligibleName {
     /// Id of a vault or an asset.
@@ -25,7 +25,7 @@ pub struct EligibleName {
     pub score: MilliPoints,
 }
 
-/// A name in the basket, with its weight.
+/// A vault or an asset in the basket, with its weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constituent {
     pub id: String,
@@ -54,16 +54,16 @@ impl Serialize for Constituent {
 /// Why no weights satisfy the rules. The version in force stays and an event is raised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Infeasible {
-    /// Fewer names than the basket must have.
+    /// Fewer candidates can be weighted than the basket must have.
     TooFewNames {
-        /// Names above the pivot that the floor did not drop.
+        /// Number of candidates above the pivot that the floor did not drop.
         names: usize,
-        /// Names the basket must have.
+        /// Minimum number of constituents.
         minimum: usize,
     },
-    /// The maximum weights of all names together are less than the whole.
+    /// The maximum weights of all candidates sum to less than 1.
     CapsTooTight {
-        /// The sum of those maximum weights.
+        /// The sum of the maximum weights.
         attainable: Ppm,
     },
     /// The same id was given twice.
@@ -86,7 +86,7 @@ impl fmt::Display for Infeasible {
 
 impl core::error::Error for Infeasible {}
 
-/// The weights of `names`, sorted by id, without the names at or below the pivot and those the floor drops.
+/// The weights of `names`, sorted by id. Candidates at or below the pivot, and candidates that the floor drops, are left out.
 ///
 /// Source: methodology, "Weights".
 pub fn compute_weights(names: &[EligibleName], weighting: &Weighting) -> Result<Vec<Constituent>, Infeasible> {
@@ -102,7 +102,7 @@ pub fn compute_weights(names: &[EligibleName], weighting: &Weighting) -> Result<
     }
 }
 
-/// A name that has not been dropped, with its weight so far.
+/// A candidate that has not been dropped, with the weight of the current round.
 struct Weighted<'a> {
     name: &'a EligibleName,
     /// Milli-points above the pivot; never 0.
@@ -131,7 +131,7 @@ impl<'a> Weighted<'a> {
     }
 }
 
-/// The names above the pivot, sorted by id.
+/// The candidates above the pivot, sorted by id.
 fn above_pivot(names: &[EligibleName], pivot: MilliPoints) -> Result<Vec<Weighted<'_>>, Infeasible> {
     let mut ids = BTreeSet::new();
     if let Some(twice) = names.iter().find(|name| !ids.insert(&name.id)) {
@@ -162,7 +162,8 @@ fn check_feasible(weighted: &[Weighted<'_>], weighting: &Weighting) -> Result<()
     Ok(())
 }
 
-/// Gives every name its exact weight: issuers above the issuer cap are fixed at it, the others share the rest.
+/// Computes every candidate's exact weight. The candidates of an issuer above the issuer cap share exactly the cap; all others share the
+/// rest.
 fn distribute(weighted: &mut [Weighted<'_>], caps: Caps) {
     let (single_name, issuer_cap) = (units(caps.single_name()), units(caps.issuer()));
     let mut capped: BTreeSet<&str> = BTreeSet::new();
@@ -186,7 +187,7 @@ fn distribute(weighted: &mut [Weighted<'_>], caps: Caps) {
     }
 }
 
-/// Shares `total` among the names in proportion to excess, none above `single_name`; returns the common denominator.
+/// Divides `total` among the candidates in proportion to excess, with at most `single_name` each; returns the common denominator.
 fn fill(names: &mut [&mut Weighted<'_>], total: u128, single_name: u128) -> u128 {
     names.iter_mut().for_each(|name| name.full = false);
     loop {
@@ -199,7 +200,7 @@ fn fill(names: &mut [&mut Weighted<'_>], total: u128, single_name: u128) -> u128
             more = true;
         }
         if !more {
-            // When every name is at its cap, the excess of the free names is 0; any denominator works, so use 1.
+            // If every candidate is at the cap, the remaining excess is 0 and any denominator works, so 1 is used.
             let of = excess.max(1);
             for name in names.iter_mut() {
                 name.share = if name.full { single_name * of } else { left * name.excess };
@@ -241,7 +242,7 @@ fn larger_remainder(a: &Weighted<'_>, b: &Weighted<'_>) -> Ordering {
     (b.remainder() * a.of).cmp(&(a.remainder() * b.of))
 }
 
-/// The name to drop: the lightest under the floor; ties: the lower score, then the greater id.
+/// The position of the candidate to drop: the one with the smallest weight below the floor. Ties: the lower score, then the greater id.
 fn lightest_under_floor(weighted: &[Weighted<'_>], caps: Caps) -> Option<usize> {
     let floor = units(caps.floor());
     let under = weighted.iter().enumerate().rev().filter(|(_, name)| name.units < floor);

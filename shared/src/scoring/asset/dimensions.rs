@@ -49,7 +49,7 @@ impl Dimensions {
         weighted.filter_map(|(dimension, _)| Some((*dimension, self.get(*dimension)?))).collect()
     }
 
-    /// All sixteen, in the order of [`Dimension::ALL`].
+    /// All sixteen dimensions with their values, in the order of [`Dimension::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (Dimension, Option<MilliPoints>)> {
         Dimension::ALL.iter().map(|dimension| (*dimension, self.get(*dimension)))
     }

@@ -83,7 +83,7 @@ impl HardFailSet {
         HardFailFlag::ALL.iter().copied().filter(move |flag| self.contains(*flag))
     }
 
-    /// The lowest cap of the set; the hard-fail cap of an exposure to the asset.
+    /// The lowest cap of the set. A vault's exposure to the asset has it as `hard_fail_cap`.
     pub fn lowest_cap(self) -> Option<MilliPoints> {
         self.iter().map(tables::hard_fail_cap).min()
     }

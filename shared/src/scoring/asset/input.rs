@@ -66,7 +66,7 @@ pub struct AssetInput {
     pub dimensions: Dimensions,
     /// Days during which a holder cannot exit; 0 for none.
     pub lockup_days: u32,
-    /// For a yield-bearing asset: the published score of its underlying, `Some(None)` when that is unscored.
+    /// For a yield-bearing asset: the published score of its underlying, `Some(None)` if the underlying is unscored.
     pub underlying: Option<Option<MilliPoints>>,
     /// Assets this one depends on with their published scores, in `dependency_chain` order.
     pub dependencies: Vec<(String, Option<MilliPoints>)>,
@@ -120,7 +120,7 @@ impl Canonicalize for AssetInput {
             ("hard_fail_flags", Canonical::list(self.hard_fail_flags.iter().map(|flag| flag.as_str().into()))),
             ("lockup_days", i64::from(self.lockup_days).into()),
             ("review_status", self.review_status.as_str().into()),
-            // A list of one, so that an unscored underlying and none at all hash differently.
+            // A list with one element, so that an unscored underlying and a missing underlying have different hashes.
             ("underlying", self.underlying.map(|value| Canonical::list([score(value)])).into()),
         ])
     }

@@ -56,7 +56,7 @@ pub fn has_backing(category: AssetCategory) -> bool {
     !matches!(category, Native | Lst | Lrt | GovernanceToken)
 }
 
-/// Checks a review, also against the one it replaces, which may date from when the asset had another category.
+/// Checks a review by itself and against the dimensions of the review that it replaces, which may have had another category.
 pub fn check_review(
     category: AssetCategory,
     dimensions: &Dimensions,

@@ -48,7 +48,7 @@ pub struct IncidentStep {
     pub cap: MilliPoints,
 }
 
-/// Every cap, in table order.
+/// Every cap, in the order of [`CapId::ALL`].
 pub(super) fn rules() -> Vec<CapRule> {
     CapId::ALL.iter().map(|id| rule(*id)).collect()
 }

@@ -18,7 +18,7 @@ use serde::{Serialize, Serializer};
 /// The origin of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// For example the adapter, or the reviewer.
+    /// The source, for example an adapter or a reviewer.
     pub source: String,
     /// The instant at which the input had this value.
     pub observed_at: Timestamp,
@@ -27,7 +27,7 @@ pub struct Observation {
 /// The origin of each input; an input without an entry is published with null origin.
 pub type Observations = BTreeMap<InputField, Observation>;
 
-/// An input that has an observation of its own.
+/// An input whose source and time of observation are recorded separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InputField {
     DepositScore,

@@ -7,7 +7,7 @@ use crate::scoring::tables::rubric as tables;
 use crate::wire::time::{Day, Timestamp};
 use alloc::vec::Vec;
 
-/// An answer as far as the value depends on it.
+/// The properties of an answer that determine the value of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Answer<'a> {
     /// Id of the question.
@@ -18,7 +18,7 @@ pub struct Answer<'a> {
     pub observed_at: Timestamp,
     /// What kind of source it is.
     pub source_kind: SourceKind,
-    /// When the answer was taken back.
+    /// When the answer was withdrawn; `None` if it was not.
     pub withdrawn_at: Option<Timestamp>,
 }
 
@@ -45,7 +45,7 @@ pub struct Ignored<'a> {
     pub reason: IgnoredReason,
 }
 
-/// A valid answer.
+/// A valid answer: none of the reasons of [`IgnoredReason`] applies to it.
 pub(super) struct Heard {
     question: &'static Question,
     option: &'static AnswerOption,
@@ -59,7 +59,7 @@ impl Heard {
     }
 }
 
-/// Separates valid answers from those that do not count; the latter sorted.
+/// Separates valid answers from ignored ones; the ignored answers are sorted.
 pub(super) fn sort_out<'a>(
     questionnaire: &Questionnaire,
     answers: &[Answer<'a>],
@@ -89,7 +89,7 @@ fn hear(questionnaire: &Questionnaire, answer: &Answer<'_>, now: Timestamp) -> R
     Ok(Heard { question, option, observed_at: answer.observed_at, is_withdrawn })
 }
 
-/// Which answer to `question` counts at `now`, and what it counts.
+/// Determines which answer to `question` counts at `now`, and with how many points.
 pub(super) fn settle(question: &'static Question, heard: &[Heard], now: Timestamp) -> Part {
     let given = || heard.iter().filter(|it| it.question.id == question.id);
     let standing_day = given().filter(|it| !it.is_withdrawn).map(Heard::day).max();
@@ -101,7 +101,8 @@ pub(super) fn settle(question: &'static Question, heard: &[Heard], now: Timestam
         let state = if also_given.is_empty() { PartState::Answered } else { PartState::Contradicted };
         return Part::of(question, state, weakest, Some(observed_at), also_given);
     }
-    // Nothing valid is left: the aged answer, and what was withdrawn on its day or later, so that neither raises the value.
+    // No answer counts as evidence. The weakest of the aged answers and of the withdrawn answers with the same or a later date still
+    // counts, with at most the points of an unknown answer, so that neither ageing nor a withdrawal raises the value.
     let withdrawn = || given().filter(|it| it.is_withdrawn && Some(it.day()) >= standing_day);
     let left: Vec<&Heard> = standing.iter().copied().chain(withdrawn()).collect();
     let state = match withdrawn().map(Heard::day).max() {

@@ -1,8 +1,8 @@
-//! How the value of an asset's dimension follows from answers: no reviewer types a number.
+//! Computes the value of an asset's dimension from answers, so that reviewers never enter a number.
 //!
 //! [`tables::rubric`](crate::scoring::tables::rubric) holds the questions, the permitted answers and their points; [`evaluate`]
 //! combines the answers of one dimension at one instant; [`supply_limit`] limits the score of an asset whose supply one key or one
-//! message can raise; [`AnswerSet`] is what a second reviewer signs. All are pure functions of integers, also for a past instant.
+//! message can raise; [`AnswerSet`] is what a second reviewer signs. The functions are pure, use integers only and accept a past instant.
 //!
 //! # Rules
 //!
@@ -10,50 +10,51 @@
 //!
 //! - **R1** The value is Σ weight · points / 100 over all questions, rounded half to even to two decimals.
 //! - **R2** A question without evidence counts 2.50.
-//! - **R3** With more than 40 of the 100 weight without evidence there is no value, unless it would be below 2.50.
+//! - **R3** If questions with more than 40 of the 100 weight have no evidence, there is no value, unless it would be below 2.50.
 //! - **R4** The lowest ceiling of the answers limits the rounded value.
-//! - **R5** A price that one venue showed alone is answered as what the deepest other venue showed.
-//! - **R6** The answer is the weakest that the source supports. The newest day decides; of several answers of that day the weakest.
-//!   "Nothing found" needs the place of the search in the note ([`AnswerOption::needs_search`]).
+//! - **R5** If only one venue showed a price, the price of the deepest other venue is used for the answer.
+//! - **R6** Reviewers give the weakest answer that the source supports. The answers of the newest day count; of several, the weakest
+//!   counts. The note of a "nothing found" answer must name the place of the search ([`AnswerOption::needs_search`]).
 //! - **R7** One fact answers one question.
-//! - **R8** Every answer has source title, address, kind and date, and ages by the cadence of its question. The refresh date is that
-//!   of the answer at which half of the answered weight is reached, freshest first.
+//! - **R8** Every answer has source title, address, kind and date, and ages by the cadence of its question. The answers are sorted
+//!   freshest first; the refresh date is the date of the answer at which half of the answered weight is reached.
 //! - **R9** A question without meaning for the asset has an explicit answer; weights never change.
 //! - **R10** A dispute is another answer with its own source; all other answers stay.
 //!
 //! # Changes to the draft
 //!
 //! **R3, when a value is missing.** The draft withheld a value unless it was below 2.50 with every unknown question at 10. A withheld
-//! value counts 2.50, so a dimension at 1.80 rose to 2.50 when one more answer aged or was taken back, and a stopped redemption (ceiling
-//! 0.00) with two questions unanswered was bought off by silence. Now the value *as computed*, after ceilings, decides: below 2.50 it is
-//! published, however little is known. Hence knowing less never raises what a dimension counts. A ceiling of 2.50 or more needs no
-//! exception, because a withheld value counts 2.50 and cannot exceed it.
+//! value counts 2.50, so a dimension at 1.80 rose to 2.50 when one more answer aged or was withdrawn, and a dimension with a stopped
+//! redemption (ceiling 0.00) counted 2.50 when two questions were left unanswered. Now the value *as computed*, after ceilings, decides:
+//! below 2.50 it is published, even if most questions are unknown. Missing evidence therefore never raises the points of a dimension. A
+//! ceiling of 2.50 or more needs no exception, because a withheld value counts 2.50 and cannot exceed the ceiling.
 //!
 //! **R4, order.** The draft did not say whether a ceiling limits the exact sum or the rounded value. Ceilings have two decimals, so both
-//! are equal; it is applied to the rounded value.
+//! orders give the same result; the ceiling is applied to the rounded value.
 //!
-//! **R2 and R8, what an aged answer counts.** The draft said that answers age, not what happens then. Up to four cadences, the age at
-//! which methodology 2.6 calls evidence expired, an answer counts in full, and the asset's staleness overlays show its age. Beyond that
-//! it is no longer evidence: its weight is unknown, it counts its points or 2.50, whichever is less, and its ceiling stays. Otherwise a
-//! loss would be forgotten by waiting. Only a newer answer replaces it.
+//! **R2 and R8, what an aged answer counts.** The draft said that answers age, but not what an aged answer counts. Up to four cadences,
+//! the age at which methodology 2.6 calls evidence expired, an answer counts in full, and the asset's staleness overlays show its age. An
+//! older answer is not evidence: its weight is unknown, it counts its points or 2.50, whichever is less, and its ceiling stays. Otherwise
+//! a loss would stop counting after some time. Only a newer answer replaces an aged one.
 //!
-//! **Withdrawal.** A withdrawn answer no longer competes: what remains decides, so that a mistake or a contradiction can be resolved. If
-//! nothing valid remains, the withdrawn answer counts like an aged one, because methodology 2.3 refuses to turn a value below 2.50 into
-//! nothing. Only an answer with a source can raise a value.
+//! **Withdrawal.** A withdrawn answer does not count while another valid answer remains, so that a mistake or a contradiction can be
+//! resolved. If no valid answer remains, the withdrawn answer counts like an aged one, because methodology 2.3 does not allow a value
+//! below 2.50 to be replaced by no value. Only an answer with a source can raise a value.
 //!
 //! **R6, equal age.** Sources state days, not instants, so "equal" means the same UTC day. All answers of the day are kept, the weakest
-//! counts, and the part is `contradicted`. A better source with an older date does not win (R10); whoever trusts it reads it again,
-//! which gives the answer a new date. Answers of one day age together, by the latest of them, so that the value does not rise when the
-//! weaker one ages first.
+//! counts, and the part is `contradicted`. A better source with an older date does not win (R10); a reviewer who trusts it reads the
+//! source again, which gives the answer a new date. Answers of one day age together, by the latest of them, so that the value does not
+//! rise when the weaker one ages first.
 //!
 //! **R8, "oldest date".** Dates of questions with different cadences do not compare: a price of ten days ago is older than terms of last
 //! year. The order is therefore by age in cadences. The result names the date and the cadence, which replace the default of 7 or 31
-//! days when the asset's freshness is computed. Aged and withdrawn answers stay in this sum; otherwise evidence would seem fresher the
-//! moment its oldest part expired.
+//! days when the asset's freshness is computed. Aged and withdrawn answers stay in the answered weight; otherwise evidence would seem
+//! fresher the moment its oldest part expired.
 //!
-//! **R7, one fact one question.** The draft let three other questions ask for losses, although "losses in security only", and asked for
-//! the delay in `upgrade` and in `delay`. Now a loss belongs where its cause is (own code or keys, custody, bridge, operators), and
-//! `upgrade` asks whether a delay is enforced, `delay` how long it is. A departure from the peg counts beside it, as both happened.
+//! **R7, one fact one question.** The draft assigned losses to security only, but three other questions asked for losses too, and both
+//! `upgrade` and `delay` asked for the delay. Now a loss belongs to the question about its cause (own code or keys, custody, bridge,
+//! operators); `upgrade` asks whether a delay is enforced, and `delay` how long it is. A depeg counts in addition to the loss, because
+//! both happened.
 //!
 //! **Bounds.** The draft had none. [`DimensionOutcome::lowest`] and [`DimensionOutcome::highest`] range over every way in which the
 //! questions without evidence can be answered or stay open, with the ceilings that those answers would bring. A plain 0 and 10 would be
@@ -63,14 +64,17 @@
 //! **Mint control and verifiers.** The draft weighed them in `bridge_mechanism` alone, which two categories have. A synthetic dollar that
 //! one key could mint and a restaking token behind a bridge with one verifier would have been Core before their losses. Now
 //! `mint_control` and the new question `verifier` are asked of every category whose supply can be raised, and limit the asset's score:
-//! 4.00 for one key or one verifier, as the flag `eoa_mint_authority`; 7.90 for two or three. Unknown costs 7.90 too: below Prime, yet
-//! no sign of risk. The weights in `bridge_mechanism` are 30, 20, 15, 15, 20.
+//! 4.00 for one key or one verifier, as the flag `eoa_mint_authority`; 7.90 for two or three. An unknown answer also limits the score to
+//! 7.90: the asset cannot be Prime, but the lack of an answer is no sign of risk. The weights in `bridge_mechanism` are 30, 20, 15, 15,
+//! 20.
 //!
-//! **Kinds of source.** The draft allowed a reading of the chain alone for control questions, and no repository where it allowed a
-//! document; by this 506 of its own 899 answers were void. A repository is now allowed wherever a document is (it is a text with a
-//! revision), and both for control questions, as published reviews quote readings. A reading wins by its newer date.
+//! **Kinds of source.** For control questions the draft allowed only a reading of the chain, and where it allowed a document it did not
+//! allow a repository; under these rules 506 of its own 899 answers were void. A repository is now allowed wherever a document is (it is
+//! a text with a revision), and both are allowed for control questions, as published reviews quote readings. A reading wins by its newer
+//! date.
 //!
-//! **Points.** An obligor without a rating earned 5.00, one with a low rating 4.00; a low rating could be shed to gain. Both are 4.00.
+//! **Points.** In the draft an obligor without a rating counted 5.00 and one with a low rating 4.00, so giving up a low rating raised the
+//! points. Now both count 4.00.
 
 mod answer;
 mod outcome;
@@ -94,7 +98,7 @@ use alloc::vec::Vec;
 
 /// The value of one dimension at `now`, from the answers about it.
 ///
-/// `answers` may be in any order and may contain anything: what cannot count is listed in [`DimensionOutcome::ignored`] with the reason.
+/// `answers` may be in any order. Invalid answers are listed in [`DimensionOutcome::ignored`] with the reason.
 /// An answer or withdrawal dated after `now` does not count, so a past instant gives the value as it was known then.
 pub fn evaluate<'a>(dimension: Dimension, answers: &[Answer<'a>], now: Timestamp) -> DimensionOutcome<'a> {
     let questionnaire = tables::questionnaire(dimension);

@@ -1,4 +1,4 @@
-//! What the answers of one dimension come to, question by question.
+//! The result of one dimension's answers, with the state of each question.
 
 use super::refresh::Age;
 use super::{AnswerOption, Hundredths, Ignored, Question, Refresh};
@@ -23,11 +23,11 @@ pub struct DimensionOutcome<'a> {
     pub weight_unknown: u8,
     /// The ceiling that lowered the computed value.
     pub ceiling: Option<AppliedCeiling>,
-    /// The lowest value that `computed` can take by whatever answers to the questions without evidence.
+    /// The lowest value that `computed` can take over all possible answers to the questions without evidence.
     pub lowest: Hundredths,
-    /// The highest such value.
+    /// The highest value that `computed` can take over all possible answers to the questions without evidence.
     pub highest: Hundredths,
-    /// One part a question, in the order of the questionnaire.
+    /// One part per question, in the order of the questionnaire.
     pub parts: Vec<Part>,
     /// How old the evidence is; none without any answer.
     pub refresh: Option<Refresh>,
@@ -41,7 +41,8 @@ impl DimensionOutcome<'_> {
         self.value.ok().map(MilliPoints::from)
     }
 
-    /// The next instant at which the value can change without a new answer: the first after which an answer no longer counts.
+    /// The last instant at which every answer that counts now still counts as evidence; until then only a new answer or a withdrawal can
+    /// change the value. `None` if no answer counts as evidence.
     pub fn unchanged_until(&self) -> Option<Timestamp> {
         self.parts.iter().filter_map(Part::counts_until).min()
     }
@@ -98,11 +99,11 @@ pub struct Part {
     pub question: &'static Question,
     /// What is known.
     pub state: PartState,
-    /// The answer that counts; for an aged or withdrawn one, the last that did. `None` if unknown.
+    /// The answer that counts; if none counts as evidence, the weakest of the aged and withdrawn answers. `None` if there is no answer.
     pub answer: Option<&'static AnswerOption>,
     /// The points that were counted.
     pub points: Hundredths,
-    /// The ceiling that the answer brings, whether or not it binds.
+    /// The ceiling that the answer sets, whether or not it lowers the value.
     pub ceiling: Option<Hundredths>,
     /// When the source of the answer showed it.
     pub observed_at: Option<Timestamp>,
@@ -117,13 +118,13 @@ impl Part {
         Some(observed_at.plus_seconds(self.question.counts_for_seconds()))
     }
 
-    /// The part's ceiling with its origin.
+    /// The part's ceiling, with the question and the answer that set it.
     pub(super) fn applied_ceiling(&self) -> Option<AppliedCeiling> {
         let answer = self.answer?;
         Some(AppliedCeiling { question: self.question.id, answer: answer.id, at: self.ceiling? })
     }
 
-    /// The part's share in a refresh date, if it was ever answered. `factor` is the dimension's weight in the asset.
+    /// The part's weight and date for computing a refresh date; `None` without any answer. `factor` is the dimension's weight in the asset.
     pub(super) fn age(&self, factor: u8) -> Option<Age> {
         let cadence_seconds = self.question.cadence_seconds();
         let weight = u32::from(self.question.weight) * u32::from(factor);
@@ -140,12 +141,12 @@ impl Part {
         self.possible().map(|answer| answer.points).fold(self.points, Ord::max)
     }
 
-    /// The lowest ceiling that an open question can bring, or has brought.
+    /// The lowest ceiling of the part's answer and, if the question is open, of its permitted answers.
     pub(super) fn lowest_ceiling(&self) -> Option<Hundredths> {
         self.possible().filter_map(|answer| answer.ceiling).chain(self.ceiling).min()
     }
 
-    /// The ceiling that no further answer can lift.
+    /// The ceiling of an answer that counts as evidence. An open question has none, because an answer could lift its ceiling.
     pub(super) fn highest_ceiling(&self) -> Option<Hundredths> {
         self.ceiling.filter(|_| self.state.is_known())
     }

@@ -1,4 +1,4 @@
-//! The shape of the questionnaire: dimensions, their questions, and the closed set of answers to each.
+//! Types of the questionnaire: the questions of a dimension, and the closed set of answers to each question.
 
 use crate::scoring::asset::{AttestationCadence, Dimension};
 use crate::scoring::number::Decimal;
@@ -55,7 +55,7 @@ named_enum! {
 /// The questions of one dimension. Their weights sum to 100.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Questionnaire {
-    /// The dimension that the answers give a value.
+    /// The dimension whose value the answers determine.
     pub dimension: Dimension,
     /// What the dimension is about.
     pub asks: &'static str,
@@ -88,7 +88,7 @@ pub struct Question {
     /// Whether the answer also limits the score of every asset whose supply a key or a message can raise
     /// ([`tables::rubric::supply_can_be_raised`]), even if the asset's category has no weight for the dimension.
     pub limits_supply: bool,
-    /// Every permitted answer. Of two with equal points the later is the weaker.
+    /// Every permitted answer, in descending order of points. Of two answers with equal points, the later one is the weaker.
     pub answers: &'static [AnswerOption],
 }
 
@@ -98,7 +98,7 @@ impl Question {
         self.answers.iter().find(|answer| answer.id == id)
     }
 
-    /// How often the answer should be renewed, in seconds.
+    /// Interval at which the answer should be renewed, in seconds.
     pub const fn cadence_seconds(&self) -> i64 {
         tables::attestation_cadence_seconds(self.cadence)
     }
@@ -114,13 +114,13 @@ impl Question {
 pub struct AnswerOption {
     /// Unique in its question; lower case, digits and underscores.
     pub id: &'static str,
-    /// What the answer is worth.
+    /// The answer's points, 0.00 to 10.00.
     pub points: Hundredths,
     /// What the answer states.
     pub text: &'static str,
-    /// The dimension is at most this, whatever the other answers.
+    /// Upper bound of the dimension's value, whatever the other answers are.
     pub ceiling: Option<Hundredths>,
-    /// The score of the asset is at most this. Only on questions with [`Question::limits_supply`].
+    /// Upper bound of the asset's score. Set only for questions with [`Question::limits_supply`].
     pub score_ceiling: Option<Hundredths>,
     /// The answer states that a search found nothing; its note must name the place that was searched.
     pub needs_search: bool,
@@ -133,17 +133,17 @@ impl AnswerOption {
         AnswerOption { id, points, text, ceiling: None, score_ceiling: None, needs_search: false }
     }
 
-    /// The same answer, limiting the dimension to this many hundredths.
+    /// The same answer, with an upper bound of the dimension's value, in hundredths.
     pub(crate) const fn at_most(self, hundredths: u16) -> Self {
         AnswerOption { ceiling: Some(Hundredths::saturating(hundredths as u128)), ..self }
     }
 
-    /// The same answer, limiting the asset's score to this many hundredths.
+    /// The same answer, with an upper bound of the asset's score, in hundredths.
     pub(crate) const fn score_at_most(self, hundredths: u16) -> Self {
         AnswerOption { score_ceiling: Some(Hundredths::saturating(hundredths as u128)), ..self }
     }
 
-    /// The same answer, valid only with the place of the search in the note.
+    /// The same answer; its note must name the place that was searched.
     pub(crate) const fn searched(self) -> Self {
         AnswerOption { needs_search: true, ..self }
     }

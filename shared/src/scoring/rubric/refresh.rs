@@ -7,10 +7,10 @@ use crate::wire::time::Timestamp;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-/// The age of evidence: the date of the answer that decides it, and how often that answer should be renewed.
+/// How old evidence is: the date of its deciding answer, and how often that answer should be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refresh {
-    /// When the source of the deciding answer showed it.
+    /// When the source showed the deciding answer.
     pub observed_at: Timestamp,
     /// Cadence of the question of the deciding answer, in seconds.
     pub cadence_seconds: i64,
@@ -22,9 +22,9 @@ impl Refresh {
         now.seconds_since(self.observed_at).max(0)
     }
 
-    /// Compares two ages in cadences, exactly; of equal ones the older date is the older.
+    /// Compares two ages exactly, each in units of its cadence. Of two equal ages, the one with the earlier date counts as older.
     fn compare(self, other: Refresh, now: Timestamp) -> Ordering {
-        // a/c against b/d as a·d against b·c; both fit easily.
+        // Cross-multiplication avoids division: a/c < b/d if and only if a·d < b·c. Both products fit in an `i128`.
         let crossed = |it: Refresh, cadence: i64| i128::from(it.age_seconds(now)) * i128::from(cadence);
         let in_cadences = crossed(self, other.cadence_seconds).cmp(&crossed(other, self.cadence_seconds));
         in_cadences
@@ -39,7 +39,8 @@ pub(super) struct Age {
     pub(super) refresh: Refresh,
 }
 
-/// The age at which half of the weight is reached, freshest first; `None` without any weight.
+/// The weighted median age: in ascending order of age, the first at which half of the total weight is reached. `None` if the total
+/// weight is 0.
 pub(super) fn half_of(ages: impl Iterator<Item = Age>, now: Timestamp) -> Option<Refresh> {
     let mut ages: Vec<Age> = ages.filter(|age| age.weight > 0).collect();
     ages.sort_by(|a, b| a.refresh.compare(b.refresh, now));

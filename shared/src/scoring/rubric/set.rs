@@ -9,23 +9,23 @@ use crate::wire::time::{Micros, Timestamp};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Domain separation: no other hashed text has this purpose.
+/// Domain separation: each kind of hashed text states its own purpose.
 const PURPOSE: &str = "rds.asset_answers";
-/// Version of the text's layout.
+/// Version of the canonical text's layout.
 const LAYOUT: i64 = 1;
 
-/// An answer with everything by which a reader can check it.
+/// An answer with its source, so that a reader can check it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourcedAnswer<'a> {
     /// The dimension asked about.
     pub dimension: Dimension,
-    /// Question, answer, date and kind.
+    /// Question, answer, date, kind of source, and time of the withdrawal.
     pub answer: Answer<'a>,
     /// Title of the source.
     pub source_title: &'a str,
     /// Address of the source.
     pub source_url: &'a str,
-    /// What the reviewer adds; for a search without result the place that was searched. Empty for none.
+    /// The reviewer's note, or empty. If a search found nothing, the note names the place that was searched.
     pub note: &'a str,
 }
 
@@ -48,9 +48,8 @@ impl Canonicalize for SourcedAnswer<'_> {
 
 /// All answers about one subject under the present questionnaire. Order and repetition do not matter.
 ///
-/// Its canonical text (RFC 8785: sorted keys, integers and strings only) names the questionnaire's version, because the same answers
-/// are worth something else under another one. It does not depend on the time at which it is read: ageing does not change what was
-/// signed.
+/// The canonical text (RFC 8785: sorted keys, integers and strings only) contains the questionnaire's version, because another version
+/// may give the same answers other points. The text does not depend on the current time, so a signature stays valid when answers age.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerSet<'a> {
     /// The subject: chain and address, as in `1:0x…`.
@@ -61,7 +60,7 @@ pub struct AnswerSet<'a> {
 
 impl Canonicalize for AnswerSet<'_> {
     fn canonical(&self) -> Canonical {
-        // By their own text: equal answers become neighbours, and every order of the same answers becomes this one.
+        // Sorting by canonical text makes the result independent of the given order and makes duplicates adjacent.
         let mut answers: Vec<(String, Canonical)> =
             self.answers.iter().map(|it| (it.canonical().to_string(), it.canonical())).collect();
         answers.sort_by(|a, b| a.0.cmp(&b.0));
@@ -83,18 +82,18 @@ impl AnswerSet<'_> {
     }
 }
 
-/// A reviewer's valid signature on a set of answers. Whoever makes this value has verified the signature.
+/// A reviewer's valid signature on a set of answers. The code that creates this value must have verified the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attested<'a> {
     /// The reviewer who signed.
     pub reviewer_id: &'a str,
-    /// The set that was signed.
+    /// Content hash of the set that was signed.
     pub answers: ContentHash,
 }
 
 /// The status of a subject with this set of answers.
 ///
-/// `reviewed` if a reviewer who gave none of the answers signed this very set, `provisional` if nobody did, `unreviewed` without
+/// `reviewed` if a reviewer who gave none of the answers signed exactly this set, else `provisional`; `unreviewed` without
 /// answers. `given_by` lists the reviewers who gave the answers. Any change of the set ends `reviewed` until it is signed again.
 pub fn status(set: &AnswerSet<'_>, given_by: &[&str], attested: &[Attested<'_>]) -> ReviewStatus {
     if set.answers.is_empty() {

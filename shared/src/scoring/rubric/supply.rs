@@ -1,4 +1,4 @@
-//! The limit on the score of an asset whose supply few parties can raise.
+//! The upper bound of an asset's score that follows from who can raise the asset's supply.
 
 use super::answer::{settle, sort_out};
 use super::{Answer, AnswerOption, Hundredths, Part, PartState};
@@ -12,11 +12,11 @@ use alloc::vec::Vec;
 pub struct SupplyLimit {
     /// The score is at most this; 10.00 for no limit.
     pub ceiling: Hundredths,
-    /// The lowest limit that answers to the open questions can bring.
+    /// The lowest limit that can result from answers to the open questions.
     pub lowest: Hundredths,
     /// The highest such limit.
     pub highest: Hundredths,
-    /// One part a question, in the order of the questionnaire.
+    /// One part per question, in the order of the questionnaire.
     pub parts: Vec<LimitPart>,
 }
 
@@ -25,7 +25,7 @@ pub struct SupplyLimit {
 pub struct LimitPart {
     /// Id of the question.
     pub question: &'static str,
-    /// What is known.
+    /// Whether the question has an answer that counts, or why not.
     pub state: PartState,
     /// Id of the answer that counts, as in [`Part::answer`].
     pub answer: Option<&'static str>,

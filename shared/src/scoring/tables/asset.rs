@@ -14,9 +14,9 @@ pub const UNSCORED_COUNTS: MilliPoints = mp(3000);
 
 /// Points subtracted for a lockup of at most this many days; the first step that fits applies.
 pub const LOCKUP_STEPS: [(u32, MilliPoints); 3] = [(7, mp(500)), (30, mp(1000)), (u32::MAX, mp(1500))];
-/// A yield-bearing asset scores at least this far below its underlying.
+/// Minimum distance of a yield-bearing asset's score below the score of its underlying, in milli-points.
 pub const YIELD_BEARING_BELOW: i32 = 250;
-/// An asset is at most this far above any of its dependencies.
+/// Maximum distance of an asset's score above the score of any of its dependencies, in milli-points.
 pub const DEPENDENCY_ABOVE: i32 = 1000;
 /// The chain multiplier when all four sub-scores are 0.
 pub const CHAIN_FLOOR_PPM: u128 = 850_000;
@@ -92,7 +92,7 @@ pub const RECONSTRUCTION_TOLERANCE: u32 = 50;
 pub const RWA_CORE_DIMENSIONS: [Dimension; 5] =
     [IssuerCustody, ReserveTransparency, Redeemability, ProtocolSecurity, Liquidity];
 
-/// A category's weights in percent, in table order; they sum to 100. Empty for `unreviewed`, which is never scored.
+/// A category's weights in percent, in the order of publication; they sum to 100. Empty for `unreviewed`, which is never scored.
 pub const fn weights(category: AssetCategory) -> &'static [(Dimension, u8)] {
     match category {
         AssetCategory::Native => &[

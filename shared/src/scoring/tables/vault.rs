@@ -54,9 +54,9 @@ pub const SCALE: [(u64, MilliPoints); 5] = [
 ];
 /// Points of a TVL below every bound, or of an unknown one.
 pub const SCALE_BELOW: MilliPoints = mp(2000);
-/// Number of dependencies that do not lower the factor.
+/// Number of dependencies that do not lower the dependency factor.
 pub const FREE_DEPENDENCIES: u32 = 3;
-/// Reduction of the factor by each further dependency, in basis points.
+/// Reduction of the dependency factor by each further dependency, in basis points.
 pub const DEPENDENCY_STEP_BP: u32 = 100;
 /// The lowest dependency factor, in basis points.
 pub const DEPENDENCY_FLOOR_BP: u32 = 7000;
@@ -73,7 +73,7 @@ pub const fn strategy_points(strategy: Strategy) -> MilliPoints {
     }
 }
 
-/// The platform factor of the worst dependency, in basis points.
+/// The dependency factor of the worst dependency, before the reduction for many dependencies, in basis points.
 pub const fn dependency_factor_bp(worst: WorstDependency) -> u32 {
     match worst {
         WorstDependency::None | WorstDependency::Known(Tier::Prime) => 10_000,
@@ -105,7 +105,7 @@ pub const MULTISIG: [((u32, u32), MilliPoints); 4] =
     [((5, 8), mp(9000)), ((4, 0), mp(8000)), ((3, 0), mp(7000)), ((2, 0), mp(5000))];
 /// Signer points of an immutable vault, or of one controlled by an on-chain vote.
 pub const SIGNERS_NOBODY_OR_VOTE: MilliPoints = MilliPoints::MAX;
-/// Points where one key suffices.
+/// Signer points of a vault that one key can change.
 pub const SIGNERS_SINGLE: MilliPoints = mp(1000);
 /// Points of unknown signers.
 pub const SIGNERS_UNKNOWN: MilliPoints = mp(3000);
@@ -157,7 +157,7 @@ pub const RECOVERED_FROM_PPM: u128 = 900_000;
 pub const INCIDENT_CAPS: [(u32, MilliPoints); 3] = [(30, mp(3900)), (90, mp(6500)), (180, mp(7900))];
 /// The cap of an unresolved major incident of any age.
 pub const INCIDENT_UNRESOLVED: MilliPoints = mp(3900);
-/// The caps by the smallest vector: the first whose bound the vector is below applies, at most one of the three.
+/// Caps by the smallest vector, as (bound, id, cap). Only the first entry whose bound exceeds the smallest vector applies.
 pub const VECTOR_CAPS: [(MilliPoints, CapId, MilliPoints); 3] = [
     (mp(2000), CapId::VectorFloor, mp(4900)),
     (mp(4000), CapId::VectorWeak, mp(7400)),

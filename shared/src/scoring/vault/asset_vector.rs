@@ -32,7 +32,8 @@ pub(super) fn score(input: &VaultInput) -> Option<MilliPoints> {
     Some(deposit.min(blended))
 }
 
-/// Exposures merged by id, so that splitting one asset over many markets cannot keep it below the 5 percent of the worst exposure.
+/// Exposures merged by id, so that splitting one asset over many markets cannot keep it below the 5 percent from which an exposure can be
+/// the worst one.
 fn merged(input: &VaultInput) -> Vec<Merged> {
     if input.exposures_status == ExposuresStatus::Unavailable {
         return alloc::vec![Merged { share: 1, points: tables::UNSCORED_COUNTS }];

@@ -58,7 +58,7 @@ pub struct Cap {
     pub binding: bool,
 }
 
-/// The caps that apply to a scored vault, in table order.
+/// The caps that apply to a scored vault, in the order of [`CapId::ALL`].
 pub(super) fn applying(input: &VaultInput, vectors: [MilliPoints; 4], weighted_sum: SumUnits) -> Vec<Cap> {
     let (platform, history) = (&input.platform, &input.history);
     let [asset_vector, ..] = vectors;

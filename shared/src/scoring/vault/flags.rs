@@ -35,7 +35,7 @@ named_enum! {
     }
 }
 
-/// The flags that follow from the vault's own inputs: all but [`Flag::OutlierApr`], which needs its peers.
+/// The flags that follow from the vault's own inputs: all but [`Flag::OutlierApr`], which needs the rates of comparable vaults.
 pub(super) fn raised(input: &VaultInput) -> Vec<Flag> {
     let (platform, control, history) = (&input.platform, &input.control, &input.history);
     let lending = input.asset_mode == AssetMode::Lending;

@@ -4,7 +4,7 @@ use super::HistoryInput;
 use crate::scoring::number::{MilliPoints, cents, milli};
 use crate::scoring::{decay, tables};
 
-/// The history vector; an unknown age counts 0 days, an unknown drawdown half of the stability points.
+/// The history vector. An unknown age counts as 0 days; with an unknown drawdown, stability starts from 5.00 points.
 pub(super) fn score(input: &HistoryInput) -> MilliPoints {
     let seasoning = decay::SEASONING.grown(input.vault_age_days.unwrap_or(0));
     let parts = [seasoning, incidents(input), stability(input)];

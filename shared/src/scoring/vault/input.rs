@@ -104,7 +104,7 @@ impl WorstDependency {
     }
 }
 
-/// Inputs of the platform vector. By default every input is unknown.
+/// Inputs of the platform vector. By default every input is unknown; a vault is unscored while a required input is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlatformInput {
     /// Age of the deployed version, not of the protocol. Required.
@@ -266,7 +266,7 @@ pub struct VaultInput {
     pub platform: PlatformInput,
     pub control: ControlInput,
     pub history: HistoryInput,
-    /// Whole dollars; unknown counts 0.
+    /// TVL in whole dollars; an unknown TVL counts as 0.
     pub tvl_usd: Option<u64>,
     /// Utilization in parts per million; may exceed one.
     pub utilization_ppm: Option<i64>,

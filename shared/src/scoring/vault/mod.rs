@@ -30,11 +30,11 @@ use alloc::vec::Vec;
 pub struct Vectors {
     /// The assets that the vault holds or lends against.
     pub asset: Option<MilliPoints>,
-    /// The protocol it runs on.
+    /// The protocol that the vault runs on.
     pub platform: Option<MilliPoints>,
-    /// Who can change it, how fast, and how depositors exit.
+    /// Who can change the vault, how fast, and how depositors exit.
     pub control: MilliPoints,
-    /// Its age, incidents and stability.
+    /// The vault's age, incidents and stability.
     pub history: MilliPoints,
 }
 
@@ -55,7 +55,7 @@ pub struct VaultOutcome {
     pub vectors: Vectors,
     /// 35·asset + 30·platform + 20·control + 15·history, exact.
     pub weighted_sum: Option<SumUnits>,
-    /// Every cap that applies, in table order; empty when unscored.
+    /// Every cap that applies, in the order of [`CapId::ALL`]; empty when unscored.
     pub caps: Vec<Cap>,
     /// Informational; they do not affect the score.
     pub flags: Vec<Flag>,

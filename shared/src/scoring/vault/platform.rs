@@ -24,7 +24,7 @@ pub fn platform_sum_tier(input: &PlatformInput) -> Option<Tier> {
     Some(tier_of(cents(sum(input)?, 100)))
 }
 
-/// Maturity, audits, strategy and scale in percent × milli-points.
+/// Weighted sum of maturity, audits, strategy and scale, in percent × milli-points.
 fn sum(input: &PlatformInput) -> Option<u128> {
     let maturity = decay::MATURITY.grown(input.version_age_days?);
     let audits = audits(input.audits?, input);
@@ -46,7 +46,7 @@ fn audits(number: u32, input: &PlatformInput) -> MilliPoints {
     MilliPoints::saturating(i64::from(base + bounty - stale))
 }
 
-/// Older than two years, or undated.
+/// Whether the newest audit is older than two years, or undated.
 pub(super) fn newest_audit_is_stale(input: &PlatformInput) -> bool {
     input.newest_audit_days.is_none_or(|days| days > tables::AUDIT_STALE_DAYS)
 }
@@ -69,7 +69,7 @@ mod tests {
             dependencies: 9,
         };
         assert_eq!(platform_sum_tier(&protocol), Some(Tier::Prime));
-        // 9.83 times the lowest factor, 0.70.
+        // The platform sum is 9.83, and the dependency factor has its minimum, 0.70.
         assert_eq!(score(&protocol).map(MilliPoints::get), Some(6880));
         assert_eq!(platform_sum_tier(&PlatformInput::default()), None);
     }

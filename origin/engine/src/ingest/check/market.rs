@@ -9,7 +9,7 @@ use rds_shared::rules::hub_spoke;
 const BALANCE_DIGITS: usize = 78;
 /// Maximum characters of a feed's answer.
 const ANSWER_CHARS: usize = 100;
-/// Allowed heartbeats of a feed, in seconds; a longer one than a leap year is an error.
+/// Allowed heartbeats of a feed, in seconds; a heartbeat longer than a leap year is an error.
 const HEARTBEAT: std::ops::RangeInclusive<i64> = 1..=31_622_400;
 
 impl Check {

@@ -338,7 +338,8 @@ impl Check {
         self.route(field, part);
     }
 
-    /// Checks the wrappers, oracles and bridges between the vault and an asset. For an inner vault its own exposure lists them.
+    /// Checks the wrappers, oracles and bridges between the vault and an asset. A part that is an inner vault has none of them, because
+    /// the inner vault's own exposure lists them.
     fn route(&mut self, field: &str, part: &mut ExposurePart) {
         let lengths =
             [("wrappers", part.wrappers.len()), ("oracles", part.oracles.len()), ("bridges", part.bridges.len())];

@@ -10,7 +10,7 @@ use rds_shared::model::research::RecordKind;
 use rds_shared::rules::tiers::Tier;
 use std::collections::BTreeSet;
 
-/// Maximum characters of a model version; the lists' filter accepts no longer one.
+/// Maximum characters of a model version. The filter of the research lists has the same limit.
 const MAX_VERSION: usize = 120;
 /// Maximum figures, backtests or weaknesses of one record.
 const MAX_ITEMS: usize = 200;

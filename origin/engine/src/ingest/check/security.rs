@@ -1,4 +1,4 @@
-//! Checks of the security registry, the casebook and signals.
+//! Checks of rows of the security registry, loss cases and signals.
 
 use super::fields::Check;
 use rds_facts::{LossCase, SecurityReport, SignalReport, security_event_id};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const MAX_ENTRIES: usize = 200;
 /// Maximum vaults of one signal.
 const MAX_VAULTS: usize = 20_000;
-/// Maximum characters of a source's name, as the loss board's filter accepts it.
+/// Maximum characters of a source's name. The filter of the loss board has the same limit.
 const SOURCE_CHARS: usize = 64;
 
 impl Check {

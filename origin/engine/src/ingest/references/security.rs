@@ -1,4 +1,4 @@
-//! References of the security registry, the casebook and signals.
+//! References of registry rows, loss cases and signals.
 
 use super::{Faults, known_chains, with};
 use crate::ingest::batch::Batch;

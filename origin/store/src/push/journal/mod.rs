@@ -1,8 +1,9 @@
 //! How operations of the journal get their sequence numbers. [`mod@step`] skips numbers that a restore may have undone.
 //!
-//! Producers append rows with their transaction id. The state stores the snapshot up to which every visible row has a number; a tick
-//! numbers the rows that are visible in a later snapshot and were not in that one. The transaction of such a row was then either in
-//! progress, and so listed in the snapshot, or not begun. So two index look-ups find it, regardless of late commits, rollbacks and races.
+//! Producers append rows with their transaction id. Numbers are assigned in ticks. `journal_state.snap` stores the Postgres snapshot of the
+//! last tick: every row visible in it has a number. The next tick numbers the rows that have become visible since. The transaction of such
+//! a row was either in progress at the stored snapshot, which then lists its id, or not begun. So two index look-ups find all these rows,
+//! regardless of late commits, rollbacks and races.
 
 pub mod read;
 pub mod retention;

@@ -24,7 +24,7 @@ pub struct Extent {
     pub jumps: Vec<Jump>,
 }
 
-/// Reads the range in one snapshot.
+/// Reads the range in one statement, so that its parts belong to the same instant.
 pub async fn extent(db: impl PgExecutor<'_>, now: Timestamp) -> Result<Extent, StoreError> {
     let sql = "
         -- journal_extent
@@ -37,7 +37,7 @@ pub async fn extent(db: impl PgExecutor<'_>, now: Timestamp) -> Result<Extent, S
     Ok(sqlx::query_as(sql).bind(At(now.plus_seconds(-REPLAY_WINDOW_SECONDS))).fetch_one(db).await?)
 }
 
-/// Jumps as two arrays.
+/// Jumps as two parallel arrays: the heads before and after each jump.
 #[derive(FromRow)]
 pub(super) struct JumpColumns {
     jumps_from: Vec<i64>,
@@ -89,7 +89,7 @@ pub struct StreamContent {
     pub operation: Operation,
     /// The vaults it concerns.
     pub vaults: Vec<String>,
-    /// The event as JSON, as captured.
+    /// The event as JSON, as it was when the operation was appended.
     pub row: String,
 }
 

@@ -15,10 +15,10 @@ use sqlx::{Connection, PgConnection};
 pub const HOUR: i64 = 3_600;
 /// How much longer than the window a partition is kept, so that a replay that began inside the window finds all of its rows.
 const GRACE_SECONDS: i64 = 3_600;
-/// First hour ahead for which a partition is created. A row on its way to the default partition is refused if its own partition is attached
-/// meanwhile, so none is created for an hour in which a producer may be writing, whatever its clock shows.
+/// First hour ahead for which a partition is created. If a partition is attached while a row of its hour is inserted into the default
+/// partition, Postgres refuses the row. So the hours in which a producer may be writing, even with a wrong clock, are left out.
 const MIN_HOURS_AHEAD: i64 = 2;
-/// How long a partition change waits for its lock. Producers and readers queue behind it meanwhile.
+/// How long a partition change waits for its lock. Producers and readers queue behind the waiting change.
 const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '200ms'";
 /// Key of the advisory lock: one process at a time runs a round, the others skip it.
 const ROUND_LOCK: i64 = 0x7264_735f_6a72_6e6c;
@@ -46,7 +46,7 @@ impl Table {
     }
 }
 
-/// Condition: `{part}` has rows without a number. `$1` is the snapshot up to which every visible row has one. Two index look-ups.
+/// SQL condition: `{part}` has rows without a number. Every row visible in the snapshot `$1` has a number, so two index look-ups suffice.
 fn unnumbered(part: &str) -> String {
     format!(
         "EXISTS (SELECT FROM {part} WHERE xid = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))) \
@@ -164,8 +164,8 @@ async fn hours(connection: &mut PgConnection, table: Table) -> Result<Vec<i64>, 
     Ok(hours)
 }
 
-/// Operations numbered from this instant on are kept: those in the window, and those that a consumer still has to read. `None` while this
-/// database is not the one that assigned the numbers, because until the step is made it is unknown which operations have one.
+/// Operations numbered from this instant on are kept: those in the window, and those that a consumer still has to read. `None` while the
+/// numbers are from another database, because it is unknown until the step which operations have a number.
 async fn kept_from(connection: &mut PgConnection, floor: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- journal_kept_from
@@ -189,7 +189,7 @@ async fn drop_partition(
     let Some(mark) = spare(connection, table, &name, span, snap, keep).await? else { return Ok(false) };
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
-    // Rows can be inserted until the partition is detached.
+    // Rows can be inserted until the partition is detached, so the fingerprint is compared after that.
     sqlx::query(&format!("ALTER TABLE {parent} DETACH PARTITION {name}")).execute(&mut *tx).await?;
     if !is_as_it_was(&mut tx, table, &name, &mark).await? {
         return Ok(false);
@@ -207,7 +207,7 @@ async fn empty_default(
     keep: Timestamp,
 ) -> Result<bool, StoreError> {
     let (name, instant) = (format!("{}_other", table.name()), table.instant());
-    // Read before the rows are, so that rows inserted in between count as not numbered in this snapshot.
+    // The snapshot is read before the rows, so that rows inserted in between count as not numbered.
     let snap = numbered_up_to(connection).await?;
     let sql = format!("SELECT min({instant}), max({instant}) FROM {name}");
     let (first, last): (Option<At>, Option<At>) = sqlx::query_as(&sql).fetch_one(&mut *connection).await?;
@@ -233,8 +233,9 @@ async fn numbered_up_to(connection: &mut PgConnection) -> Result<String, StoreEr
     Ok(sqlx::query_scalar("SELECT snap::text FROM journal_state").fetch_one(connection).await?)
 }
 
-/// Whether the partition can be dropped; if so, a fingerprint of its content to be checked again under the lock. Operations can be dropped
-/// once all of them are numbered and none was numbered from `keep` on; numbers, once all are older than `keep` and their operations are gone.
+/// If the partition can be dropped, a fingerprint of its content to be compared again under the lock; otherwise `None`. A partition of
+/// operations can be dropped once all of them are numbered and none was numbered at or after `keep`; a partition of the journal, once all
+/// its numbers are older than `keep` and their operations are gone.
 async fn spare(
     connection: &mut PgConnection,
     table: Table,

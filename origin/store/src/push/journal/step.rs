@@ -42,7 +42,7 @@ use sqlx::{Connection, FromRow, PgConnection, PgExecutor};
 
 /// Tag versions are milliseconds. A version at or above this (about 140 000 years) is an error and is ignored.
 const MAX_TAG_VERSION: i64 = 1 << 52;
-/// Leases last seconds. One that ends later than this, by the database's clock, was taken before the clock was set back.
+/// Leases last seconds. A lease that ends further ahead than this, by the database's clock, was taken before the clock was set back.
 const MAX_LEASE: &str = "interval '2 minutes'";
 
 /// A jump of the numbering.
@@ -61,7 +61,7 @@ pub struct Stepped {
 pub enum Cause<'a> {
     /// The head was issued by another cluster, Postgres timeline or database. Otherwise the step does nothing.
     Moved,
-    /// The head is below this number, which was seen. Otherwise the step does nothing.
+    /// The head is below this number, which a process has seen. Otherwise the step does nothing.
     Behind(i64),
     /// The edge knows tag versions that this database has yet to issue. Otherwise the step does nothing.
     EdgeAhead(TagVersions),
@@ -141,7 +141,8 @@ pub async fn step_at(
     draw: StepEntropy,
 ) -> Result<Option<Stepped>, StoreError> {
     let mut tx = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
-    // A separate statement: one that reads and waits for the lock at once would still see the tags of before another process's step.
+    // The lock is taken before the state is read: a statement that waits for the lock and reads the state would see the tags from before
+    // the step of another process that it waited for.
     sqlx::query("/* journal_step_turn */ SELECT FROM journal_state FOR UPDATE").execute(&mut *tx).await?;
     let state = step_state(&mut *tx).await?;
     if !cause.applies(&state) {
@@ -154,7 +155,7 @@ pub async fn step_at(
         Cause::Moved | Cause::Operator(_) => (from, TagVersions::default()),
     };
     let to = new_head(OPERATIONS, above, draw)?;
-    // The next statement reads whole tables.
+    // The sequencer's connection has sequential scans disabled, but the next statement reads whole tables.
     sqlx::query("SET LOCAL enable_seqscan = on").execute(&mut *tx).await?;
     let sql = "
         -- journal_step
@@ -223,7 +224,7 @@ async fn raise_sequences(tx: &mut Tx<'_>, draw: StepEntropy) -> Result<(), Store
     Ok(())
 }
 
-/// Ends leases that last longer than any lease is taken for: the clock was ahead when they were taken, or was set back by the restore.
+/// Ends leases that end later than [`MAX_LEASE`] from now: the clock was ahead when they were taken, or was set back by the restore.
 async fn end_old_leases(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     for (table, end) in [
         ("stream_process", "alive_until"),
@@ -252,7 +253,7 @@ async fn raise_data_version(tx: &mut Tx<'_>, draw: StepEntropy) -> Result<(i64, 
 /// The timeline of the database's facts.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Timeline {
-    /// Identifies the timeline. With another name, facts that were read before may have been undone, whatever their version.
+    /// Identifies the timeline. Once the name has changed, facts read before may have been undone, whatever their data version.
     pub name: String,
     /// The jumps of the data version.
     #[sqlx(flatten, try_from = "JumpColumns")]
@@ -276,7 +277,7 @@ struct TimelineRow {
     tags: TagVersions,
 }
 
-/// Reads the timeline, the newest data version and the tag versions, all in one snapshot.
+/// Reads the timeline, the newest data version and the tag versions in one statement, so that they belong to the same instant.
 pub async fn timeline(db: &Db) -> Result<(Timeline, i64, TagVersions), StoreError> {
     let sql = "
         -- journal_timeline

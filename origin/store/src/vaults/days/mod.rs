@@ -74,7 +74,8 @@ async fn refresh_some(tx: &mut Tx<'_>, ids: &[String]) -> Result<u64, StoreError
     Ok(days.len() as u64)
 }
 
-/// Sets `leapt_at` of days that were just written, if the price leapt since an earlier day.
+/// Sets `leapt_at` of days that were just written, if the day's first price leapt from the last price of an earlier day
+/// ([`sql::note_leaps`]).
 async fn note_leaps(tx: &mut Tx<'_>, days: &[(String, i32)]) -> Result<(), StoreError> {
     let (vaults, numbers): (Vec<&str>, Vec<i32>) = days.iter().map(|(vault, number)| (vault.as_str(), *number)).unzip();
     sqlx::query(&sql::note_leaps()).bind(vaults).bind(numbers).execute(&mut **tx).await?;
@@ -114,7 +115,7 @@ pub async fn fill(db: &Db, n: u32, now: At) -> Result<u64, StoreError> {
             // Marks are deleted first: a mark that is visible here belongs to observations that the next statement sees.
             let forget = "DELETE FROM vault_day_change WHERE vault_id = ANY($1)";
             sqlx::query(forget).bind(&ids).execute(&mut **tx).await?;
-            // Days of vaults that had sums before and are to be summed again.
+            // A vault that had sums before, and is summed again, still has days.
             let clear = "DELETE FROM vault_day WHERE vault_id = ANY($1)";
             sqlx::query(clear).bind(&ids).execute(&mut **tx).await?;
             let begin = "INSERT INTO vault_sums (vault_id) SELECT unnest($1::text[])";
@@ -131,7 +132,7 @@ pub async fn fill(db: &Db, n: u32, now: At) -> Result<u64, StoreError> {
             );
             let days: Vec<(String, i32)> = sqlx::query_as(&sum).bind(&ids).fetch_all(&mut **tx).await?;
             note_leaps(tx, &days).await?;
-            // Closing a year of days takes long; here it delays no score run.
+            // Closing a year of days takes long. It is done here, where it delays no score run.
             signals::close_days(tx, &ids, now).await?;
             Ok::<u64, StoreError>(ids.len() as u64)
         })

@@ -42,10 +42,12 @@ async fn parted(tx: &mut Tx<'_>, ids: &[String]) -> Result<(Vec<String>, Vec<Str
     Ok(ids.iter().cloned().partition(|id| known.contains(id)))
 }
 
-/// Combines the days of `ids` up to the day before yesterday into the closed row, if it ends elsewhere or a relevant peak in it has left the
-/// window. Yesterday stays open, because most late observations belong to the last day.
+/// Combines the days up to the day before yesterday into each vault's row of `vault_sums`, the closed row. A closed row is replaced if it
+/// ends on another day, or if its highest price or the start of its greatest drawdown has left the window. Yesterday stays open, because
+/// most late observations belong to the last day.
 pub(crate) async fn close_days(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<(), StoreError> {
-    // The existing closed row is reused while all of it is in the window; then only the days after it are added.
+    // A closed row is reused while its highest price and the start of its greatest drawdown are in the window (`holds`); then only the days
+    // after it are added.
     let parts = format!(
         "SELECT '-infinity'::date AS day, {PART_COLUMNS} FROM ( \
              SELECT k.used_at, k.calm_at, k.priced_at, k.priced_before, k.high, k.high_at, NULL::float8 AS low, k.drawdown_bp, \
@@ -76,7 +78,7 @@ pub(crate) async fn close_days(tx: &mut Tx<'_>, ids: &[String], now: At) -> Resu
 /// Where the 365 days start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
-    /// With the closed row, followed by the later days.
+    /// With the closed row ([`close_days`]); the later days follow one by one.
     Closed,
     /// With the first of the 365 days.
     Window,
@@ -84,8 +86,8 @@ enum Since {
 
 /// A query for the parts that make up the 365 days before `$2` of the vault `asked.vault_id`.
 fn parts_query(since: Since) -> String {
-    // A day that also has later observations counts up to the instant. Its observations are read through its row, so that nothing is read if
-    // there is no such day.
+    // If the day of `$2` has later observations, it counts only up to `$2`. Its observations are joined to its row, so that nothing is read
+    // if there is no such day.
     let right = stretch("d.vault_id", &midnight("d.day"), "$2");
     let (first, behind) = match since {
         Since::Closed => (

@@ -1,8 +1,10 @@
-//! Building blocks of the statements: the sums of a range of observations, and the combination of consecutive ranges.
+//! SQL fragments that sum a range of observations and combine consecutive ranges.
 //!
-//! All arithmetic is exact. Prices are compared and falls computed as `numeric`, by the same expression that reads a whole year at once.
-//! The greatest fall over two consecutive ranges is the greatest of each range's own fall and of the fall from the first range's high to
-//! the second's low. So the result does not depend on where a year is split.
+//! Prices and drawdowns are computed exactly, as `numeric`, with the expression that `scoring::signals_from_readings` uses. The greatest
+//! drawdown over two consecutive ranges is the maximum of each range's own drawdown and of the one from the first range's high to the
+//! second's low. So the result does not depend on where a year is split.
+//!
+//! A *leap* is a price of more than [`MAX_PRICE_RISE`] times the price before it.
 
 use rds_shared::research::outcome::MAX_PRICE_RISE;
 
@@ -54,7 +56,7 @@ pub fn day_sums(asked: &str) -> String {
 
 /// The sums of `readings`, for each value of the columns of `key`.
 ///
-/// The greatest fall is stored with the latest peak it was measured from: the fall is in a window exactly as long as that peak is.
+/// The greatest drawdown is stored with the latest peak from which it was measured: it lies in a window if and only if that peak does.
 fn sums(readings: &str, key: &str, grouped: &str) -> String {
     // Observations without a price are a partition of their own, so that each price is compared with the price before it.
     format!(

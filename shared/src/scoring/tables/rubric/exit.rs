@@ -1,4 +1,4 @@
-//! Questions about leaving: redemption, and its terms.
+//! Questions about redemption and its terms.
 
 use super::{TEXT, TEXT_CHAIN, is, question};
 use crate::scoring::asset::AttestationCadence::{Annual, Monthly, Quarterly, SemiAnnual};

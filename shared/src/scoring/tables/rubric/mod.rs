@@ -1,7 +1,7 @@
 //! The questionnaire: which questions give an asset's dimension its value, and what each answer is worth.
 //!
-//! Each category is asked the dimensions that [`weights`](super::weights) gives it. The rules that combine the answers are in
-//! [`scoring::rubric`](crate::scoring::rubric), with the changes to the draft and their reasons.
+//! An asset is asked the questions of the dimensions that [`weights`](super::weights) lists for its category. The rules that combine the
+//! answers are in [`scoring::rubric`](crate::scoring::rubric), with the reasons for them.
 
 mod backing;
 mod control;
@@ -14,12 +14,12 @@ use crate::scoring::asset::{AssetCategory, AttestationCadence, Dimension};
 use crate::scoring::rubric::SourceKind::{self, Chain, Dataset, Document, Repository};
 use crate::scoring::rubric::{AnswerOption, Hundredths, Question, Questionnaire};
 
-/// Version of the questions, answers and points. Whoever answers names it, and a value names it.
+/// Version of the questions, answers and points. An ingested answer of another version is refused.
 pub const RUBRIC_VERSION: &str = "1.0.0";
 /// Points of a question without evidence: 2.50, as a dimension without evidence counts.
 pub const UNKNOWN_POINTS: Hundredths = Hundredths::saturating(250);
-/// A dimension has no value when questions of more than this weight (in percent) are without evidence, unless it would be below
-/// [`UNKNOWN_POINTS`].
+/// A dimension has no value when questions of more than this weight (in percent) are without evidence, unless the value computed from
+/// all questions is below [`UNKNOWN_POINTS`].
 pub const MAX_UNKNOWN_WEIGHT: u8 = 40;
 /// An answer older than this many cadences of its question no longer counts: the age at which evidence is `expired`.
 pub const EXPIRES_AFTER_CADENCES: i64 = 4;
@@ -70,8 +70,8 @@ pub const fn questionnaire(dimension: Dimension) -> &'static Questionnaire {
 
 /// Whether a key or a message can raise the supply of such assets.
 ///
-/// True of every scored category but `native`, whose units only the chain's consensus issues. A token of another kind whose supply is
-/// fixed says so by its answers.
+/// True of every scored category except `native`, because only a chain's consensus issues native units. For a token of another category
+/// with a fixed supply, the answers state that there is no mint.
 pub const fn supply_can_be_raised(category: AssetCategory) -> bool {
     !matches!(category, AssetCategory::Native | AssetCategory::Unreviewed)
 }
@@ -87,7 +87,7 @@ const fn is(id: &'static str, points: u16, text: &'static str) -> AnswerOption {
     AnswerOption::new(id, points, text)
 }
 
-/// A question; its weight, text and reading follow.
+/// A question without weight, text and reading instructions; the caller sets them by struct update.
 const fn question(
     id: &'static str,
     evidence: &'static [SourceKind],

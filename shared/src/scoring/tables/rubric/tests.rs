@@ -1,4 +1,4 @@
-//! The questionnaire keeps its own rules.
+//! The published questionnaire satisfies the rules for questions and answers.
 
 use super::*;
 use crate::scoring::tables::{FRESHNESS, MAX_MISSING_WEIGHT, MISSING_EVIDENCE, review_cap, weights};
@@ -22,7 +22,7 @@ fn every_dimension_is_asked_once_and_in_the_order_of_the_methodology() {
     assert_eq!(asked, Dimension::ALL);
     for dimension in Dimension::ALL {
         assert_eq!(questionnaire(*dimension).dimension, *dimension);
-        // Every dimension has a weight in some category, so no questions are asked in vain.
+        // Every dimension has a weight in some category, so its questions can affect a score.
         assert!(AssetCategory::ALL.iter().any(|it| weights(*it).iter().any(|(weighed, _)| weighed == dimension)));
     }
 }
@@ -57,7 +57,8 @@ fn ids_are_unique_and_snake_case_and_every_text_is_a_sentence() {
     }
 }
 
-/// The best lender's threshold still leaves an eighth for the price to fall, so no free-floating asset earns 10 points there.
+/// Questions whose best answer is worth less than 10 points, and that answer's points in hundredths. Even a liquidation factor of 0.88
+/// keeps 12 % of the collateral's value as a margin for a falling price, so that answer does not earn 10 points.
 const BEST_BELOW_TEN: [(&str, u16); 1] = [("volatility.lender_threshold", 800)];
 
 #[test]
@@ -78,7 +79,7 @@ fn a_ceiling_can_bind_and_a_weaker_answer_never_has_a_higher_one() {
         let name = std::format!("{}.{}", asked.dimension, question.id);
         let (weight, rest) = (u32::from(question.weight), 100 - u32::from(question.weight));
         for answer in question.answers {
-            // With every other question at its best the value would exceed the ceiling.
+            // If all other questions had their best answers, the value would exceed the ceiling, so the ceiling can take effect.
             let best = weight * u32::from(answer.points.get()) + rest * 1000;
             assert!(answer.ceiling.is_none_or(|ceiling| u32::from(ceiling.get()) * 100 < best), "{name}.{}", answer.id);
             assert!(answer.score_ceiling.is_none() || question.limits_supply, "{name}.{}", answer.id);
@@ -98,7 +99,7 @@ fn supply_is_limited_by_questions_of_the_bridge_mechanism_alone() {
     assert!(limits.iter().all(|(asked, _)| asked.dimension == Dimension::BridgeMechanism));
     assert_eq!(limits.iter().map(|(_, question)| question.id).collect::<Vec<_>>(), ["mint_control", "verifier"]);
     for (_, question) in limits {
-        // The safest answer sets no limit, and the weakest keeps an asset in Edge.
+        // The safest answer sets no limit, and the weakest one limits the asset to the tier Edge.
         assert_eq!(question.answers.first().and_then(|answer| answer.score_ceiling), None);
         let weakest = question.answers.last().and_then(|answer| answer.score_ceiling);
         assert!(weakest.is_some_and(|ceiling| ceiling.get() < 500), "{}", question.id);

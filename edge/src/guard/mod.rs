@@ -49,7 +49,7 @@ pub struct Remembered {
     /// Reservations of busy keys.
     pub reserved: RefCell<keys::reserved::Reserved>,
     /// Requests not yet reported to the Durable Objects.
-    pub reports: RefCell<keys::reports::Reports>,
+    pub reports: RefCell<keys::uncharged_requests::Reports>,
 }
 
 /// A failed read or write of storage. The state machine in memory is then discarded and loaded again.

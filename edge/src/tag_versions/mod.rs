@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `lease` | which versions an isolate treats as current, for how long, and when it renews |
 //! | `register` | the Durable Object's versions and their storage; versions only grow |
-//! | `answers` | counts of responses that isolates gave without the origin, to be sent to the origin |
+//! | `answer_totals` | counts of responses that isolates gave without the origin, to be sent to the origin |
 //! | `object` | the Durable Object that holds `register` and `answers` |
 //!
 //! # Invariants
@@ -18,7 +18,7 @@
 //! - The Durable Object counts responses that the edge gave without the origin, and reports them to the origin as totals per minute. Each
 //!   report of an isolate has a sequence number and is counted once (`origin/tests/it/service/status_edge.rs`).
 
-pub mod answers;
+pub mod answer_totals;
 pub mod lease;
 pub mod object;
 pub mod register;

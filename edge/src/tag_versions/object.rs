@@ -1,7 +1,7 @@
 //! The Durable Object that keeps tag versions and response counts: the runtime around [`super::register::Register`] and
-//! [`super::answers::Answers`], and their SQLite storage.
+//! [`super::answer_totals::Answers`], and their SQLite storage.
 
-use super::answers::{Answers, AnswersDisk, Change, Stored};
+use super::answer_totals::{Answers, AnswersDisk, Change, Stored};
 use super::register::{EpochDisk, Register};
 use super::{TagMessage, TagReply};
 use crate::guard::DiskFault;

@@ -6,7 +6,7 @@ use rds_edge::guard::keys::ledger::{Bucket, Entry};
 use rds_edge::guard::keys::outstanding::OutstandingReservation;
 use rds_edge::guard::keys::state::{Change, KeyDisk, KeyGuard, Stored, StoredKey};
 use rds_edge::guard::keys::subclient::Subclient;
-use rds_edge::guard::keys::usage::{Batch, WINDOWS_PER_DAY};
+use rds_edge::guard::keys::usage_batches::{Batch, WINDOWS_PER_DAY};
 use rds_edge::guard::objects::message::Take;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::link::UsageRow;

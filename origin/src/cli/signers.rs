@@ -3,7 +3,7 @@
 use super::Output;
 use super::edge::Edge;
 use crate::config;
-use crate::decisions::registry::{self, Changed, Retirement, SHOWN_IN};
+use crate::decisions::signer_registry::{self, Changed, Retirement, SHOWN_IN};
 use anyhow::Context;
 use clap::Subcommand;
 use rds_engine::clock::Clock;
@@ -61,13 +61,13 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Signers, out: Output) -
                 Some(address) => address,
                 None => own()?.context("give --address, or set RDS_SIGNING_KEY or RDS_SIGNING_KEY_FILE")?,
             };
-            let key_id = key_id.unwrap_or_else(|| registry::default_name(&address));
-            let changed = registry::activate(db, &key_id, &address, at.unwrap_or_else(|| clock.now())).await?;
+            let key_id = key_id.unwrap_or_else(|| signer_registry::default_name(&address));
+            let changed = signer_registry::activate(db, &key_id, &address, at.unwrap_or_else(|| clock.now())).await?;
             (key_id, changed)
         }
         Signers::Retire { key_id, at } => {
             let from = at.map_or_else(|| Retirement::Now(clock.clone()), Retirement::At);
-            let changed = registry::retire(db, &key_id, from).await?;
+            let changed = signer_registry::retire(db, &key_id, from).await?;
             (key_id, changed)
         }
     };

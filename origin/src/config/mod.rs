@@ -2,8 +2,8 @@
 //!
 //! A fault names its variable, the reason and a valid example. Values of secrets are never printed, not even invalid ones.
 
-mod reader;
 mod unknown;
+mod variables;
 
 pub use unknown::{Unknown, unknown, unknown_here};
 
@@ -11,11 +11,11 @@ use rds_shared::access::{AssertionKey, FirstParty, TrustedProxies};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::address::Cidr;
 use rds_shared::push::target::Policy;
-use reader::Reader;
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio_rustls::rustls::pki_types::CertificateDer;
+use variables::Reader;
 
 /// A secret text. `Debug` hides it, and there is no `Display`.
 #[derive(Clone, PartialEq, Eq)]

@@ -10,5 +10,5 @@
 pub mod issue;
 mod json_error_location;
 mod members;
-pub mod registry;
 pub mod request;
+pub mod signer_registry;

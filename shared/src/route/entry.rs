@@ -1,11 +1,12 @@
 //! One row of the route table.
 
+use super::cache_policy::Cache;
 use super::deprecation::Deprecated;
 use super::fold::Fold;
 use super::pages::Pages;
 use super::param::Param;
 use super::rate_limit_class::RateLimitClass;
-use super::row::{Access, Body, Cache, Listeners, Method};
+use super::row::{Access, Body, Listeners, Method};
 use super::table::RouteId;
 use super::tag::Tag;
 use crate::wire::error::ErrorCode;

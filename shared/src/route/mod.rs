@@ -11,6 +11,7 @@
 //!   (`tests/it/http/shown_instants.rs`).
 
 pub mod bounds;
+pub mod cache_policy;
 pub mod deprecation;
 pub mod entry;
 pub mod fail_safe;
@@ -28,6 +29,7 @@ pub mod tag;
 pub mod typed;
 pub mod unknown;
 
+pub use cache_policy::Cache;
 pub use deprecation::Deprecated;
 pub use entry::{Route, Row, is_graph_path};
 pub use fold::Fold;
@@ -36,7 +38,7 @@ pub use pages::Pages;
 pub use param::{Kind, OnInvalid, OnOverflow, Param};
 pub use query::Query;
 pub use rate_limit_class::RateLimitClass;
-pub use row::{Access, Body, Cache, Listeners, Method};
+pub use row::{Access, Body, Listeners, Method};
 pub use row_query::{RowQuery, reads};
 pub use table::{ROUTES, RouteId, params, routes};
 pub use tag::{Tag, TagVersions};

@@ -1,12 +1,13 @@
 //! The route table, one row per route. The rows and their parameters are in `rows/`.
 
+use super::cache_policy::Cache;
 use super::deprecation::*;
 use super::entry::{Route, Row};
 use super::fold::Fold;
 use super::pages::Pages;
 use super::param::Param;
 use super::rate_limit_class::RateLimitClass;
-use super::row::{Access, Body, Cache, Listeners, Method};
+use super::row::{Access, Body, Listeners, Method};
 use super::rows::{
     assets_rows, baskets_rows, events_rows, graph_rows, markets_rows, push_rows, registry_rows, route_table,
     scoring_rows, security_rows, service_rows, vaults_rows,

@@ -7,7 +7,7 @@ use crate::guard::keys::outstanding::OutstandingReservation;
 use crate::guard::keys::record::Lease;
 use crate::guard::keys::state::{Change, KeyDisk, Stored, StoredKey};
 use crate::guard::keys::subclient::Subclient;
-use crate::guard::keys::usage::{Batch, Fold, WINDOWS_PER_DAY};
+use crate::guard::keys::usage_batches::{Batch, Fold, WINDOWS_PER_DAY};
 use crate::guard::objects::sql::{Database, Row, counted, number};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::link::{RESERVATION, UsageRow};

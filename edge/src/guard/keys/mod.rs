@@ -8,8 +8,8 @@ pub mod outstanding;
 pub mod record;
 #[cfg(test)]
 mod record_kept_tests;
-pub mod reports;
 pub mod reserved;
 pub mod state;
 pub mod subclient;
-pub mod usage;
+pub mod uncharged_requests;
+pub mod usage_batches;

@@ -5,7 +5,7 @@ use crate::guard::keys::ledger::{Bucket, Entry, Ledger};
 use crate::guard::keys::outstanding::{Outstanding, OutstandingReservation};
 use crate::guard::keys::record::{KeyStatus, Known, Lease};
 use crate::guard::keys::subclient::Subclient;
-use crate::guard::keys::usage::{Batch, Fold, Usage};
+use crate::guard::keys::usage_batches::{Batch, Fold, Usage};
 use crate::guard::objects::message::{Reservation, ReserveAsk, Settled, Take, Tally};
 use rds_shared::access::budget::{Verdict, WINDOW_SECONDS, window_of};
 use rds_shared::access::link::{KeyLookupResponse, UsageBatch, UsageRow};

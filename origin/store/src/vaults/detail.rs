@@ -5,7 +5,7 @@ use crate::decode::Nullable;
 use crate::registry::catalog::{self, VAULT_FACTS, VaultFacts};
 use crate::shared_row::{shared_row, structs};
 use crate::vaults::rewards;
-use crate::{At, Db, StoreError};
+use crate::{At, StoreError};
 use rds_shared::model::status::Severity;
 use rds_shared::model::vault_history::VaultEvent;
 use rds_shared::wire::Timestamp;

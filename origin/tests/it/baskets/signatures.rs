@@ -3,7 +3,7 @@
 use crate::baskets::world::{World, rebalanced};
 use crate::graph::decisions_world::{OTHER_SECRET, SECRET, SIGNER, activate, signing_with};
 use rds_engine::baskets;
-use rds_origin::decisions::registry::{self, Retirement};
+use rds_origin::decisions::signer_registry::{self, Retirement};
 use rds_shared::graph::signature::{DecisionKey, DecisionSignature};
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::rules::baskets::refresh::Trigger;
@@ -56,7 +56,7 @@ async fn a_version_is_created_unsigned_without_an_active_key() {
         baskets::refresh(&app.db, &app.clock, key.as_ref()).await.unwrap();
     }
     world.pass(3600);
-    registry::retire(&app.db, "first", Retirement::At(world.now())).await.unwrap();
+    signer_registry::retire(&app.db, "first", Retirement::At(world.now())).await.unwrap();
     world.review("amber", 8.0).await;
     assert_eq!(world.refresh().await, rebalanced("dollars-v4", Trigger::ScoreDown));
     for row in world.data("/versions").await.as_array().unwrap() {
@@ -71,7 +71,7 @@ async fn signatures_stay_valid_after_their_key_is_retired() {
     world.refresh().await;
     let before = world.get("/version/dollars-v1").await;
     world.pass(60);
-    registry::retire(&world.test.app.db, "first", Retirement::At(world.now())).await.unwrap();
+    signer_registry::retire(&world.test.app.db, "first", Retirement::At(world.now())).await.unwrap();
     let after = world.get("/version/dollars-v1").await;
     assert_eq!((after.header("etag"), after.json()), (before.header("etag"), before.json()));
     for sql in [

@@ -3,7 +3,7 @@
 use crate::graph::decisions_world::{OTHER_SIGNER, SIGNER, World, activate};
 use crate::support::testapp::{TestApp, signed};
 use axum::http::StatusCode;
-use rds_origin::decisions::registry;
+use rds_origin::decisions::signer_registry;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ async fn the_registry_is_public_with_everybody_who_ever_signed() {
 
     activate(&world.test, "second", OTHER_SIGNER).await;
     let at = Timestamp::parse("2026-11-20T00:00:00Z").unwrap();
-    registry::retire(&world.test.app.db, "first", registry::Retirement::At(at)).await.unwrap();
+    signer_registry::retire(&world.test.app.db, "first", signer_registry::Retirement::At(at)).await.unwrap();
     let second = world.test.get("/v1/graph/signers").await;
     let retired = row(SIGNER, "first", json!("2026-11-20T00:00:00.000Z"));
     assert_eq!(second.json(), json!({ "data": [retired, row(OTHER_SIGNER, "second", Value::Null)] }));

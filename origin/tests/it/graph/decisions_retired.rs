@@ -2,7 +2,7 @@
 
 use crate::graph::decisions_world::{OTHER_SECRET, OTHER_SIGNER, SECRET, SIGNER, World, activate, signing_with};
 use crate::support::testapp::TestApp;
-use rds_origin::decisions::registry::{self, Changed, Retirement};
+use rds_origin::decisions::signer_registry::{self, Changed, Retirement};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::decision::IssuedDecision;
@@ -17,7 +17,7 @@ fn id(decision: &Value) -> String {
 }
 
 async fn retired(world: &World, name: &str, from: Retirement) -> Signer {
-    match registry::retire(&world.test.app.db, name, from).await.unwrap() {
+    match signer_registry::retire(&world.test.app.db, name, from).await.unwrap() {
         Changed::Done(signer) => signer,
         other => panic!("{other:?}"),
     }
@@ -95,7 +95,7 @@ async fn retiring_a_key_now_voids_no_decision_even_if_clocks_differ() {
     }
     ahead.advance(1);
     assert_eq!(ahead.issued("after").await, Value::Null);
-    let again = registry::retire(&world.test.app.db, "first", now(&ahead)).await.unwrap();
+    let again = signer_registry::retire(&world.test.app.db, "first", now(&ahead)).await.unwrap();
     assert_eq!(again, Changed::Already(signer));
 }
 
@@ -114,7 +114,7 @@ async fn a_decision_that_is_being_signed_while_its_key_is_retired_now_is_good() 
     let from = now(&world);
     let waiting = {
         let db = db.clone();
-        async move { registry::retire(&db, "first", from).await.unwrap() }
+        async move { signer_registry::retire(&db, "first", from).await.unwrap() }
     };
     let waiting = tokio::spawn(waiting);
     until_somebody_waits(&db).await;
@@ -150,7 +150,9 @@ async fn a_key_that_signed_nothing_is_retired_at_once() {
     let test = TestApp::new().await;
     activate(&test, "first", SIGNER).await;
     let now = Retirement::Now(test.app.clock.clone());
-    let Changed::Done(signer) = registry::retire(&test.app.db, "first", now.clone()).await.unwrap() else { panic!() };
+    let Changed::Done(signer) = signer_registry::retire(&test.app.db, "first", now.clone()).await.unwrap() else {
+        panic!()
+    };
     assert_eq!(signer.retired_at, Some(test.app.clock.now()));
-    assert!(matches!(registry::retire(&test.app.db, "nobody", now).await.unwrap(), Changed::Refused(_)));
+    assert!(matches!(signer_registry::retire(&test.app.db, "nobody", now).await.unwrap(), Changed::Refused(_)));
 }

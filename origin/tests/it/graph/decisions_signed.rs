@@ -7,7 +7,7 @@ use crate::graph::world;
 use crate::support::testapp::{EDGE_KEY, TestApp, TestOptions};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
-use rds_origin::decisions::registry::{self, Changed, Retirement};
+use rds_origin::decisions::signer_registry::{self, Changed, Retirement};
 use rds_shared::graph::decision::Envelope;
 use rds_shared::graph::verification::Verification;
 use rds_shared::model::content_hash::ContentHash;
@@ -108,7 +108,7 @@ async fn without_a_key_that_the_registry_lets_sign_a_check_is_answered_and_nothi
         assert_eq!((&checked["verdict"], &checked["decision"]), (&json!("caution"), &Value::Null));
         assert!(process.verified(&id(&first)).await.is_genuine(), "what was signed is verified by anybody");
     }
-    registry::retire(&world.test.app.db, "first", Retirement::At(world.now().plus_seconds(60))).await.unwrap();
+    signer_registry::retire(&world.test.app.db, "first", Retirement::At(world.now().plus_seconds(60))).await.unwrap();
     assert!(world.issued("in time").await.is_object());
     world.advance(60);
     assert_eq!(world.issued("late").await, Value::Null, "retired in the meantime");
@@ -124,7 +124,7 @@ async fn a_retirement_from_before_takes_the_signer_from_decisions_since_then() {
     world.advance(3_600);
     let late = world.issued("late").await;
     let since = world.now().plus_seconds(-60);
-    registry::retire(&world.test.app.db, "first", Retirement::At(since)).await.unwrap();
+    signer_registry::retire(&world.test.app.db, "first", Retirement::At(since)).await.unwrap();
     assert!(world.verified(&id(&early)).await.is_genuine());
     let said = world.verified(&id(&late)).await;
     assert_eq!((said.signature_valid, said.signer_recognized, said.signer_active_at_issuance), (true, true, false));
@@ -165,25 +165,25 @@ async fn registered_signers_are_never_removed_and_retired_ones_never_reactivated
     let test = TestApp::new().await;
     let (db, at) = (&test.app.db, Timestamp::from_seconds);
     let [ours, theirs] = [SIGNER, OTHER_SIGNER].map(|text| Address::parse(Namespace::Evm, text).unwrap());
-    let done = registry::activate(db, "a", &ours, at(1_000)).await.unwrap();
+    let done = signer_registry::activate(db, "a", &ours, at(1_000)).await.unwrap();
     let Changed::Done(signer) = done else { panic!("{done:?}") };
-    assert_eq!(registry::activate(db, "a", &ours, at(2_000)).await.unwrap(), Changed::Already(signer));
+    assert_eq!(signer_registry::activate(db, "a", &ours, at(2_000)).await.unwrap(), Changed::Already(signer));
     for (name, address) in [("a", &theirs), ("b", &ours)] {
-        let refused = registry::activate(db, name, address, at(1_000)).await.unwrap();
+        let refused = signer_registry::activate(db, name, address, at(1_000)).await.unwrap();
         assert!(matches!(refused, Changed::Refused(_)), "{refused:?}");
     }
-    assert!(matches!(registry::retire(db, "b", Retirement::At(at(3_000))).await.unwrap(), Changed::Refused(_)));
-    assert!(matches!(registry::retire(db, "a", Retirement::At(at(999))).await.unwrap(), Changed::Refused(_)));
-    assert!(matches!(registry::retire(db, "a", Retirement::At(at(3_000))).await.unwrap(), Changed::Done(_)));
+    assert!(matches!(signer_registry::retire(db, "b", Retirement::At(at(3_000))).await.unwrap(), Changed::Refused(_)));
+    assert!(matches!(signer_registry::retire(db, "a", Retirement::At(at(999))).await.unwrap(), Changed::Refused(_)));
+    assert!(matches!(signer_registry::retire(db, "a", Retirement::At(at(3_000))).await.unwrap(), Changed::Done(_)));
     assert!(
-        matches!(registry::retire(db, "a", Retirement::At(at(4_000))).await.unwrap(), Changed::Already(_)),
+        matches!(signer_registry::retire(db, "a", Retirement::At(at(4_000))).await.unwrap(), Changed::Already(_)),
         "no later than that"
     );
     assert!(
-        matches!(registry::retire(db, "a", Retirement::At(at(2_000))).await.unwrap(), Changed::Done(_)),
+        matches!(signer_registry::retire(db, "a", Retirement::At(at(2_000))).await.unwrap(), Changed::Done(_)),
         "it was in other hands before"
     );
-    assert!(matches!(registry::activate(db, "a", &ours, at(5_000)).await.unwrap(), Changed::Refused(_)));
+    assert!(matches!(signer_registry::activate(db, "a", &ours, at(5_000)).await.unwrap(), Changed::Refused(_)));
     for statement in [
         "delete from decision_signer",
         "update decision_signer set retired_at = null",

@@ -5,7 +5,7 @@ use crate::keys::operators::options;
 use crate::support::db::TestDb;
 use crate::support::testapp::{Reply, TestApp, TestOptions, signed_as};
 use axum::http::StatusCode;
-use rds_origin::decisions::registry::{self, Changed};
+use rds_origin::decisions::signer_registry::{self, Changed};
 use rds_origin::graph::follow;
 use rds_origin::keys;
 use rds_shared::access::{Plan, Principal};
@@ -113,7 +113,7 @@ pub fn portfolio(name: &str, issue: bool) -> Value {
 /// Activates a signing key as of the Unix epoch.
 pub async fn activate(test: &TestApp, name: &str, address: &str) {
     let address = Address::parse(Namespace::Evm, address).unwrap();
-    let changed = registry::activate(&test.app.db, name, &address, Timestamp::from_seconds(0)).await.unwrap();
+    let changed = signer_registry::activate(&test.app.db, name, &address, Timestamp::from_seconds(0)).await.unwrap();
     assert!(matches!(changed, Changed::Done(_)), "{changed:?}");
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 const DEPLOY_GUIDE: &str = include_str!("../../../../docs/handbook/deploy.md");
 const COMMANDS_GUIDE: &str = include_str!("../../../../docs/handbook/commands.md");
-const ORIGIN_CONFIG_SOURCE: &str = include_str!("../../../src/config/reader.rs");
+const ORIGIN_CONFIG_SOURCE: &str = include_str!("../../../src/config/variables.rs");
 const WORKER_CONFIG_SOURCE: &str = include_str!("../../../../edge/src/config.rs");
 const WRANGLER: &str = include_str!("../../../../wrangler.toml");
 

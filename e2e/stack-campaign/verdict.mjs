@@ -108,7 +108,7 @@ export function unexpectedEndings(endings, faults) {
     .map(({ name, how, at }) => `${name} ended by itself (${how}) at ${Math.round(at)}`);
 }
 
-/** Whether the request counts against an exact limit. */
+/** Whether the request used a key whose limit must never be exceeded: the key with an exact limit, or the crowd's key. */
 const isMetered = (kind) => kind === 'metered' || kind === 'crowded';
 
 /**

@@ -42,7 +42,8 @@ async function answer(incoming, response) {
     for (const minute of minutes) counts.set(`${source} ${minute.minute}`, minute);
   }
   if (url.startsWith("/__edge/")) return say(204, "");
-  // The Worker verifies decisions by itself. This origin has no decision, and most ids in hostile requests are malformed.
+  // The Worker asks the origin only for the record of a decision. This origin answers a well-formed id with an empty record and a
+  // malformed id with 400.
   const [, id] = /^\/v1\/graph\/decision\/([^?]*)\/verify/.exec(url) ?? [];
   if (/^[0-9a-f]{64}$/.test(id)) return say(200, JSON.stringify({ record: null, signers: [] }));
   if (id !== undefined) return say(400, JSON.stringify({ error: { code: "INVALID_PARAMETER", message: "", request_id: incoming.headers["x-request-id"] } }));

@@ -8,7 +8,8 @@ use rds_shared::wire::Timestamp;
 const BODY: &[u8] = b"{\"event\":\"rating.changed\"}";
 const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
-/// A webhook signature made without the secret never verifies; a decision signature has one spelling and at most one signer.
+/// An arbitrary header never verifies as a webhook signature. A decision signature that parses is written back identically except
+/// for letter case, and recovering its signer twice gives the same result.
 pub fn holds(data: &[u8]) {
     let Ok(header) = std::str::from_utf8(data) else { return };
     let secret = Secret::from_random([7; 32]);

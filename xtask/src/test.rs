@@ -161,7 +161,8 @@ fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
 /// Main module of the second isolate, in `edge/tests`.
 const TWIN: &str = "counted.mjs";
 
-/// Lays out the Worker in its own folder, for an origin scripted by the tests. Returns the folder and the ports.
+/// Copies the Worker's bundle to a folder and writes a configuration with two isolates, whose origin the tests script. Returns the
+/// folder and the ports.
 fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<serde_json::Value> {
     let port = first_free(24_000 + number * 500, "the Worker")?;
     let origin = first_free(port + 1, "the scripted origin")?;

@@ -29,7 +29,7 @@ const METHOD: &str = "Every request to the origin has a new signature, which the
     contains nothing of the filling. Processes of one database share the servers' core with Postgres, and are requested for the same list in \
     turn, at half of the rate of one process.";
 
-/// Measures the parts, prints the table, and writes it to the results.
+/// Measures the selected parts and prints the table; writes it to the results if all parts were selected.
 pub fn run(options: &Options) -> Result<()> {
     let Options { plan, only } = options;
     let cache = Cache::open()?;

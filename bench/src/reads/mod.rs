@@ -47,7 +47,7 @@ impl Options {
     }
 }
 
-/// Measures the parts, prints the table, and writes it to the results.
+/// Measures the selected parts and prints the table; writes it to the results if all parts were selected.
 pub fn run(options: &Options) -> Result<()> {
     let Options { plan, data, only } = options;
     let cache = Cache::open()?;

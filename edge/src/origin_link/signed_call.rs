@@ -171,7 +171,7 @@ impl OriginAnswer {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether this is a stream, whose body the host keeps.
+    /// Whether this is an event stream. Its `body` is empty: the host passes the body on to the caller.
     pub fn is_stream(&self) -> bool {
         let essence = self.header("content-type").and_then(|given| given.split(';').next());
         self.status == 200 && essence.is_some_and(|essence| essence.trim() == headers::EVENT_STREAM)

@@ -39,8 +39,8 @@ pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
                 Some((symbol, whole))
             };
             let totals = readings.into_iter().filter_map(total).collect();
-            // Storing the day changes served data from derived to observed, so it takes the writers' lock. The lock is taken only for the
-            // write: the totals were computed before.
+            // Storing the day changes its served `source` from `derived` to `observed`, so the transaction takes the writers' lock.
+            // The totals are computed first, so that the lock is held only for the write.
             publication::lock_writers(tx).await?;
             symbols::keep_day(tx, day, &totals).await?;
             tags::touch(tx, &[Tag::Vaults]).await?;

@@ -279,7 +279,7 @@ impl ExposurePart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartBridge {
-    /// Id of the bridge's mapping, if there is one; otherwise the source's id.
+    /// Id of the bridge's mapping, if there is one; otherwise the id that the source uses for the bridge.
     pub id: String,
     /// Whether a source confirms the bridge; if false, it is provisional.
     pub verified: bool,

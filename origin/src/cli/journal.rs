@@ -2,11 +2,22 @@
 
 use super::Output;
 use crate::journal::draw;
+use clap::Subcommand;
 use rds_engine::clock::Clock;
 use rds_store::Db;
 use rds_store::push::journal as table;
 use rds_store::push::journal::Cause;
 use serde_json::json;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Journal {
+    /// Step over every sequence number that may have been assigned before the database's disk was set back to an earlier copy.
+    Step {
+        /// Reason, stored with the step.
+        #[arg(long)]
+        reason: String,
+    },
+}
 
 /// Steps over every sequence number that may have been assigned before the database was set back.
 ///

@@ -90,7 +90,7 @@ enum Command {
     Security(security::Security),
     /// Sequence numbers of the journal.
     #[command(subcommand)]
-    Journal(Journal),
+    Journal(journal::Journal),
     /// API keys.
     #[command(subcommand)]
     Keys(Keys),
@@ -137,16 +137,6 @@ enum Score {
 enum Graph {
     /// Build a snapshot from the present facts.
     Build,
-}
-
-#[derive(Debug, Subcommand)]
-enum Journal {
-    /// Step over every sequence number that may have been assigned before the database's disk was set back to an earlier copy.
-    Step {
-        /// Reason, stored with the step.
-        #[arg(long)]
-        reason: String,
-    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -298,7 +288,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Security(command) => return security::run(db, clock, command, out).await,
         Command::Signers(command) => return signers::run(db, clock, command, out).await,
         Command::Webhooks(command) => webhooks::webhooks(db, clock, command, out).await?,
-        Command::Journal(Journal::Step { reason }) => journal::step(db, clock, &reason, out).await?,
+        Command::Journal(journal::Journal::Step { reason }) => journal::step(db, clock, &reason, out).await?,
         Command::Keys(command) => return credentials::keys(db, clock, command, out).await,
         Command::IndexTokens(command) => return credentials::index_tokens(db, clock, command, out).await,
     }

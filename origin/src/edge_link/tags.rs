@@ -115,7 +115,8 @@ async fn step_behind(app: &App, known: TagVersions) -> Result<(), StoreError> {
 pub enum Visibility {
     /// Every response from now on includes the change.
     Everywhere,
-    /// No edge is configured here, and no service has recorded that it sends to one.
+    /// This process has no edge configured, and no other process has recorded within `SENDER_SEEN_SECONDS` that it sends changes to
+    /// an edge.
     NoEdge,
     /// The edge has not acknowledged the change in time. It is sent again; until then cached responses of up to this age are served.
     CachedFor {

@@ -235,7 +235,7 @@ impl Delivery {
         self.sources.journal.ring.is_behind(self.at, self.vault.as_deref(), MAX_QUEUED_FRAMES)
     }
 
-    /// Ends the stream of a client that does not read. The client first gets the frames that a full queue would contain, then a gap frame.
+    /// Ends the stream of a client that reads too slowly. Sends at most `MAX_QUEUED_FRAMES` more frames, then a gap frame.
     async fn overflow(&mut self) -> Result<(), StreamEnd> {
         let mut room = MAX_QUEUED_FRAMES;
         while room > 0 {

@@ -57,7 +57,7 @@ impl<'q, R: Row> RowQuery<'q, R> {
         self.pages()?.page(self.query)
     }
 
-    /// Like [`RowQuery::page`], but not limited to the last page.
+    /// Like [`RowQuery::page`], but also returns a page beyond the route's maximum page number (`Pages::Numbered::last`).
     pub fn any_page(self) -> Option<PageRequest> {
         self.pages()?.any_page(self.query)
     }

@@ -27,9 +27,7 @@ pub mod sanity_checks;
 pub mod tables;
 pub mod vault;
 
+pub use methodology::METHODOLOGY_VERSION;
 pub use named::UnknownName;
 pub(crate) use named::named_enum;
 pub use number::{MilliPoints, Ppm, SumUnits};
-
-/// The version of the rules in this module, as every score and history point carries it.
-pub const METHODOLOGY_VERSION: &str = "rds-1.0.0";

@@ -1,7 +1,7 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::check::observed_at::too_far_ahead;
-use super::line::{self, Observation};
+use super::observation::{self, Observation};
 use super::{Fault, Faults, IngestError, MAX_BATCH_BYTES, check};
 use rds_facts::{
     Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure,
@@ -76,7 +76,7 @@ impl Batch {
             number += 1;
             match std::str::from_utf8(&text) {
                 Ok(line) if line.trim().is_empty() => {}
-                Ok(line) => match line::read(line) {
+                Ok(line) => match observation::read(line) {
                     Ok(observation) => batch.push_line(number, observation),
                     Err((field, reason)) => batch.faults.push(Fault { line: number, field, reason }),
                 },
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_counted_under_its_name() {
-        assert_eq!(Batch::default().by_kind().map(|(kind, _)| kind), line::KINDS);
+        assert_eq!(Batch::default().by_kind().map(|(kind, _)| kind), observation::KINDS);
         let curator = r#"{"kind":"curator","observed_at":"2026-01-01T00:00:00Z","source":"t","id":"a","name":"A"}"#;
         let batch = Batch::read(curator.as_bytes()).unwrap();
         assert_eq!(batch.counts(), BTreeMap::from([("curator", 1)]));

@@ -1,9 +1,9 @@
 //! Files of answers to the questionnaire, checked and compared without a database.
 
+use super::Fault;
 use super::check;
 use super::check::observed_at::too_far_ahead;
-use super::line::{self, Observation};
-use super::{Fault, MAX_BATCH_BYTES};
+use super::observation::{self, Observation};
 use rds_facts::AssetAnswer;
 use rds_facts::fact::Fact;
 use rds_shared::scoring::asset::Dimension;
@@ -97,10 +97,10 @@ pub struct EvidenceDiff {
 }
 
 impl EvidenceFile {
-    /// Reads NDJSON to its end. Blank lines are skipped but counted.
+    /// Reads NDJSON to its end; a faulty line does not stop it. Blank lines are skipped but included in line numbers.
     pub fn read(reader: impl BufRead, now: Timestamp) -> io::Result<Self> {
         let (mut file, mut places) = (EvidenceFile::default(), BTreeMap::new());
-        for (number, text) in (1..).zip(reader.take(MAX_BATCH_BYTES).split(b'\n')) {
+        for (number, text) in (1..).zip(reader.split(b'\n')) {
             file.push(number, &text?, now, &mut places);
         }
         Ok(file)
@@ -114,7 +114,7 @@ impl EvidenceFile {
         if text.trim().is_empty() {
             return;
         }
-        let mut observation = match line::read(text) {
+        let mut observation = match observation::read(text) {
             Ok(observation) => observation,
             Err((field, reason)) => return fault(field.as_deref(), reason),
         };

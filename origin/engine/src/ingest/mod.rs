@@ -2,7 +2,7 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `line` | one line of NDJSON to one observation, or a fault that names the field |
+//! | `observation` | one line of NDJSON to one observation, or a fault that names the field |
 //! | `check` | checks beyond the types of fields: ranges, addresses, slugs, the methodology's input rules |
 //! | `batch` | the observations of one batch, by kind |
 //! | `evidence_file` | files of answers, checked and compared without a database |
@@ -26,7 +26,7 @@ mod check;
 mod commit;
 pub mod evidence_file;
 mod faults;
-mod line;
+mod observation;
 mod passed_over;
 pub mod references;
 mod research;
@@ -37,7 +37,7 @@ mod tagging;
 pub use batch::Batch;
 pub use commit::{commit, commit_whole};
 pub use faults::{Fault, Faults, MAX_FAULTS};
-pub use line::Observation;
+pub use observation::Observation;
 pub use passed_over::{Ignored, PassedOver, Why};
 
 use crate::clock::Clock;

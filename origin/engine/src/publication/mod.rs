@@ -183,8 +183,8 @@ async fn refresh_and_capture(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: 
     captured(tx, moved, op, now, |placed| Some(family(placed, op))).await
 }
 
-/// Captures the retractions that were made while the chain was withheld, of events that subscribers know as public: once, when the chain
-/// is served again. Events on chains that are still withheld wait.
+/// Appends the retraction of every retracted event that subscribers still believe to be public. Such an event was retracted while
+/// its chain was withheld; it is skipped until the chain is served again.
 pub async fn publish_pending_retractions(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
     let owed = states::pending_retractions(tx).await?;
     captured(tx, &owed, StreamOp::Retracted, now, |_| Some(EventType::EventRetracted)).await

@@ -11,9 +11,10 @@
 //! In the share of known peers, a connection is *proved* once a request on it was authenticated. Unproved connections get a quarter
 //! of the share, which also limits a proxy that opens a connection for every client before the client sends a request.
 //!
-//! When a bound is reached, the oldest unproved connection that waits for a request is closed; a proved one only if proved ones fill
-//! the share alone. If none waits, the new connection is refused. A peer that was never seen, such as a balancer after a restart,
-//! connects as a stranger. The newest connections are closed last, so it has time for its first request, which makes it known.
+//! When the share of known peers is full, the oldest unproved connection that waits for a request is closed. If no unproved one waits
+//! and fewer than a quarter of the share are unproved, the oldest waiting proved connection is closed. Otherwise the new connection is
+//! refused. A peer that was never seen, such as a balancer after a restart, connects as a stranger. The oldest connections are closed
+//! first, so a new peer has time for its first request, which makes the peer known.
 
 use crate::http::transport::connection_state::ConnectionState;
 use crate::http::transport::listener_limits::{Bounds, Meters};

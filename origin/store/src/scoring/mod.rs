@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Vaults per statement. One year of hourly observations of 100 vaults takes about ten seconds; a statement must stay well below minutes.
 const VAULTS_PER_STATEMENT: usize = 100;
 
-/// The inputs of the platform vector from a protocol.
+/// The facts of a protocol from which the platform vector (the platform part of a vault's score) is computed.
 #[derive(Debug, Clone, FromRow)]
 pub struct ProtocolRow {
     pub id: String,

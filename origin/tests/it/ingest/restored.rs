@@ -19,7 +19,7 @@ fn state(minute: u32, tvl: f64) -> String {
     market::VAULTS[VAULT_INDEX].state(&format!("2026-11-20T23:{minute}:00Z"), json!({ "tvl_usd": tvl }))
 }
 
-/// The value in the list and in the vault's detail, and its latest readings.
+/// The vault's TVL in the list, its TVL on the detail page, and the TVL of each of its readings.
 async fn shown(test: &TestApp) -> (f64, f64, Vec<f64>) {
     let id = market::VAULTS[VAULT_INDEX].id();
     let list = test.json("/v1/vaults?limit=100").await;

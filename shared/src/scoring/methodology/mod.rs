@@ -21,12 +21,15 @@ pub use publication::{PublicationRules, RunRules};
 pub use rubric::{AnswerRule, DimensionQuestions, QuestionRule, RubricRules};
 pub use vault::VaultRules;
 
+use super::decay;
 use super::number::{Decimal, MilliPoints};
-use super::{METHODOLOGY_VERSION, decay};
 use crate::rules::tiers::Tier;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
+
+/// The version of the rules, which every score and history point names.
+pub const METHODOLOGY_VERSION: &str = "rds-1.0.0";
 
 /// Everything a score depends on besides its inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,7 +1,7 @@
 //! Checks of single fields: slugs, texts, links, numbers, addresses.
 
 use super::observed_at;
-use crate::ingest::line::Complaint;
+use crate::ingest::observation::Complaint;
 use crate::publication::TYPED_SOURCES;
 use rds_shared::model::ids::{Address, VaultId};
 use rds_store::At;

@@ -16,7 +16,7 @@ mod security;
 
 use fields::Check;
 
-use super::line::{Complaint, Observation};
+use super::observation::{Complaint, Observation};
 use rds_facts::{
     Asset, AssetReview, BackingProfile, Chain, Curator, Exposure, ExposurePart, Points, Protocol, Reward, SignerSet,
     Signing, Vault, VaultState,

@@ -2,7 +2,7 @@
 
 use super::fields::Check;
 use crate::attestation;
-use crate::ingest::line;
+use crate::ingest::observation;
 use rds_facts::{
     ExternalBacktest, ExternalClaim, ExternalFigure, ExternalReport, Finding, ResearchPrediction, ResearchRecord,
 };
@@ -36,7 +36,7 @@ impl Check {
                 self.text("body.method", &health.method);
             }
             Err(error) => {
-                let (field, reason) = line::to_complaint(&error);
+                let (field, reason) = observation::to_complaint(&error);
                 self.wrong(field.map_or_else(|| "body".to_owned(), |field| format!("body.{field}")), reason);
             }
         }

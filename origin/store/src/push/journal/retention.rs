@@ -233,9 +233,11 @@ async fn numbered_up_to(connection: &mut PgConnection) -> Result<String, StoreEr
     Ok(sqlx::query_scalar("SELECT snap::text FROM journal_state").fetch_one(connection).await?)
 }
 
-/// If the partition can be dropped, a fingerprint of its content to be compared again under the lock; otherwise `None`. A partition of
-/// operations can be dropped once all of them are numbered and none was numbered at or after `keep`; a partition of the journal, once all
-/// its numbers are older than `keep` and their operations are gone.
+/// Returns `None` if the partition is still needed; otherwise a mark with which `is_as_it_was` detects rows that were inserted
+/// later: the numbering snapshot (operations) or the highest number (journal).
+///
+/// Operations are needed while one of them is unnumbered or was numbered at or after `keep`. Journal rows are needed while one of
+/// them is not older than `keep` or its operation still exists.
 async fn spare(
     connection: &mut PgConnection,
     table: Table,

@@ -11,7 +11,7 @@ CREATE TABLE asset_answer (
     source_url     text NOT NULL,
     source_kind    text NOT NULL,
     note           text,
-    -- A withdrawn answer stays, because what it counted must not be bought off by taking it back.
+    -- A withdrawn answer stays: if its question has no valid answer left, it still counts, so that withdrawing it cannot raise a value.
     withdrawn      boolean NOT NULL,
     -- Version of the questionnaire that was answered.
     rubric_version text NOT NULL,

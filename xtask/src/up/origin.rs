@@ -73,7 +73,7 @@ pub fn build_ahead(profile: Profile) {
     let mut step = Step::start("the libraries of rds-origin");
     let mut cargo = profile.cargo();
     cargo.arg("--keep-going");
-    // This build always fails at `rds-docs`, which embeds the verifier. `build` reports every other error again.
+    // It fails at `rds-docs`, which embeds the verifier, unless that was built meanwhile. `build` reports every other error again.
     let _ = command::run(&mut step, cargo, &workspace::log("origin"), BUILD_TIMEOUT);
     step.done("built");
 }

@@ -6,13 +6,14 @@ use super::check::observed_at::too_far_ahead;
 use super::observation::{self, Observation};
 use rds_facts::AssetAnswer;
 use rds_facts::fact::Fact;
+use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::Dimension;
 use rds_shared::scoring::rubric::{Answer, Hundredths, PartState, evaluate};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
 use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead};
 
 /// The answers of a file, and every fault of its lines.
@@ -165,17 +166,15 @@ impl EvidenceFile {
 
     /// The number of distinct assets that the answers are about.
     pub fn assets(&self) -> usize {
-        self.answers.iter().map(|one| one.asset_id.as_str()).collect::<std::collections::BTreeSet<_>>().len()
+        self.answers.iter().map(|one| one.asset_id.as_str()).collect::<BTreeSet<_>>().len()
     }
 
     /// The differences from `self` to `newer`, both evaluated at `now`.
     pub fn diff(&self, newer: &EvidenceFile, now: Timestamp) -> EvidenceDiff {
-        let keyed = |file: &'_ EvidenceFile| -> BTreeMap<String, AssetAnswer> {
-            file.answers.iter().map(|one| (one.key(), one.clone())).collect()
-        };
-        let (before, after) = (keyed(self), keyed(newer));
-        let removed = before.iter().filter(|(key, _)| !after.contains_key(*key)).map(|(_, one)| (Change::Removed, one));
-        let stays = after.iter().filter_map(|(key, one)| Some((change(before.get(key), one)?, one)));
+        let (before, after) = (self.by_key(), newer.by_key());
+        let removed =
+            before.iter().filter(|(key, _)| !after.contains_key(*key)).map(|(_, one)| (Change::Removed, *one));
+        let stays = after.iter().filter_map(|(key, one)| Some((change(before.get(key).copied(), one)?, *one)));
         let mut answers: Vec<ChangedAnswer> = removed.chain(stays).map(|(change, one)| changed(change, one)).collect();
         answers.sort_by(|a, b| place_of(a).cmp(&place_of(b)));
         let (old, new) = (self.values(now), newer.values(now));
@@ -195,6 +194,10 @@ impl EvidenceFile {
                 })
                 .collect(),
         }
+    }
+
+    fn by_key(&self) -> BTreeMap<String, &AssetAnswer> {
+        self.answers.iter().map(|one| (one.key(), one)).collect()
     }
 
     /// The value of every dimension that has an answer, by asset and dimension.
@@ -249,11 +252,11 @@ fn place_of(one: &ChangedAnswer) -> (&str, Dimension, &str, &str, Day, &str) {
 }
 
 fn points<S: Serializer>(value: &Hundredths, serializer: S) -> Result<S::Ok, S::Error> {
-    rds_shared::scoring::MilliPoints::from(*value).serialize(serializer)
+    MilliPoints::from(*value).serialize(serializer)
 }
 
 fn optional_points<S: Serializer>(value: &Option<Hundredths>, serializer: S) -> Result<S::Ok, S::Error> {
-    value.map(rds_shared::scoring::MilliPoints::from).serialize(serializer)
+    value.map(MilliPoints::from).serialize(serializer)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use rds_store::Db;
 use rds_store::vaults::detail::{self, DetailFacts};
-use rds_store::vaults::score_history as changes;
+use rds_store::vaults::score_history;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -81,7 +81,7 @@ pub async fn score_history(
     let catalog = live.get()?;
     let vault = addressed(&catalog, &call)?;
     let limit = call.get(params::Limit);
-    let mut points = changes::between(db, vault.row.id.as_str(), from, to, limit).await?;
+    let mut points = score_history::between(db, vault.row.id.as_str(), from, to, limit).await?;
     // The query returns the newest points up to the limit, newest first; the response lists them in ascending order.
     points.reverse();
     encoded::data_with_body_etag(&call, catalog.version, &points)

@@ -23,6 +23,7 @@ impl Check {
         self.permitted(one);
     }
 
+    /// Checks version, question, kind of source and answer against the questionnaire.
     fn permitted(&mut self, one: &AssetAnswer) {
         if one.rubric_version != RUBRIC_VERSION {
             let reason =

@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={}", input.display());
     }
     println!("cargo::rerun-if-changed={}", contract.display());
-    // The parent of the verifier's build folder: if the path did not exist, cargo would rebuild this crate every time.
+    // Watch the parent of the verifier's build folder, because that folder may be missing. Cargo runs this script in every build if a watched
+    // path is missing.
     println!("cargo::rerun-if-changed={}", here.join("../shared/verifier").display());
     let contract = fs::read_to_string(&contract)?;
     let documents = render::site(&here, &contract)?;

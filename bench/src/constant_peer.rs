@@ -10,7 +10,7 @@ use xtask::up::ports::{Ports, local};
 use crate::versus::Peer;
 use crate::{cores, http};
 
-/// The process. It is stopped when dropped.
+/// A running constant peer. Dropping it kills the process.
 pub struct Constant {
     child: Child,
     port: u16,
@@ -19,7 +19,7 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// Starts a server that answers every request with `body`; requests are for `target`.
+    /// Starts a server that answers every request with `body`. The load of [`Self::peer`] requests `target`.
     pub fn start(target: &str, body: &[u8]) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("rds-bench-constant-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
@@ -43,7 +43,7 @@ impl Constant {
         bail!("the peer did not answer within 10 s")
     }
 
-    /// The process as a [`Peer`].
+    /// Address, process id and request of this server, for a measurement.
     pub fn peer(&self) -> Peer {
         let request = self.request.clone();
         Peer {

@@ -1,4 +1,4 @@
-//! Processor affinity: servers run on one core and the client on another, so that they do not share a core.
+//! Processor affinity: servers run on one core and the client on another, so that the client takes no CPU time from the servers.
 
 use anyhow::{Context, Result};
 use rustix::process::Pid;

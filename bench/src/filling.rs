@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 /// Chain id of the simulation.
 const CHAIN: u32 = 31_337;
-/// Seconds per hour.
 const HOUR: i64 = 3_600;
 
 /// Creates observations relative to one instant.
@@ -15,7 +14,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Relative to the current time.
+    /// Dates all observations relative to the current time.
     pub fn new() -> Result<Self> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).context("clock before 1970")?;
         Ok(Self { now: Timestamp::from_seconds(i64::try_from(now.as_secs())?) })
@@ -118,7 +117,7 @@ impl Filling {
         self.line(1, "vault", fields)
     }
 
-    /// A reading of a vault `hours_ago`.
+    /// An observation of a vault's state, `hours_ago` hours before now.
     pub fn reading(&self, hours_ago: u32, vault_id: &str, tvl_usd: f64, price_per_share: f64) -> Value {
         let fields = json!({"vault_id": vault_id, "tvl_usd": tvl_usd, "base_apr": 0.04, "borrow_apr": 0.06, "utilization": 0.7,
             "incentives": "checked", "price_per_share": price_per_share});
@@ -144,7 +143,7 @@ impl Filling {
     }
 }
 
-/// An address; `class` separates kinds of contracts.
+/// An invented contract address. Kinds of contracts have different values of `class`, so that their addresses differ.
 fn address(class: u8, row: u32) -> String {
     format!("0x{class:02x}{row:038x}")
 }

@@ -85,7 +85,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads one answer.
+    /// Reads one answer of any status.
     pub fn receive(&mut self) -> Result<Answer> {
         let (head, end) = self.fill()?;
         let sent = String::from_utf8_lossy(self.buffer.get(..head).unwrap_or_default());

@@ -11,7 +11,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 
 use crate::http::{self, Connection};
 
-/// Tolerance for late wake-ups; the loop spins for the last part of a wait.
+/// Each wait ends this much early, because the system may wake the thread late. The loop spins until the request is due.
 const MAX_LATE: Duration = Duration::from_micros(100);
 /// Maximum time of one wait for events.
 const POLL: Duration = Duration::from_millis(100);

@@ -25,13 +25,13 @@ pub const LOSSES: &str = "/v1/security-events/losses?chainId=31337&minLossUsd=10
 const SEED: &str = "1";
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Nonces of all requests of this process.
+/// Counter that gives every request of this process its own nonce.
 static NONCES: AtomicU64 = AtomicU64::new(1);
 
-/// The stack. It is stopped when dropped.
+/// A running stack. Dropping it stops all its processes.
 pub struct Market {
     stack: Option<Stack>,
-    /// Content of `stack.json`.
+    /// Content of `stack.json`: the stack's addresses, process ids, files and secrets.
     description: Value,
     folder: PathBuf,
 }
@@ -156,34 +156,34 @@ impl Market {
         self.description.get(name).and_then(Value::as_str).with_context(|| format!("stack.json has no {name}"))
     }
 
-    /// Writes requests for [`LIST`] as the edge would.
+    /// Returns a writer of anonymous requests for [`LIST`], signed with the edge's key.
     pub fn signed_list(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed(LIST, &Principal::Anonymous)
     }
 
-    /// Writes requests for [`LOSSES`] as the edge would.
+    /// Returns a writer of anonymous requests for [`LOSSES`], signed with the edge's key.
     pub fn signed_losses(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed(LOSSES, &Principal::Anonymous)
     }
 
-    /// The edge's assertion keys.
+    /// The keys with which the edge signs its requests, as the origin's environment lists them.
     pub fn assertion_keys(&self) -> Result<String> {
         let environment = std::fs::read_to_string(self.text("origin_env")?)?;
         let keys = environment.lines().find_map(|line| line.strip_prefix("RDS_EDGE_ASSERTION_KEYS="));
         Ok(keys.context("no assertion key")?.to_owned())
     }
 
-    /// Writes GET requests as the edge would for the holder of a Data key.
+    /// Returns a writer of GET requests by the holder of a Data key, signed with the edge's key.
     pub fn signed_keyed(&self, target: &str) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed(target, &Principal::Key { id: 1, org_id: 1, plan: Plan::Data })
     }
 
-    /// Writes GET requests as the edge would: signed, with unique nonces.
+    /// Returns a writer of GET requests. Each has a new nonce and is signed with the edge's key, so that the origin accepts it.
     pub fn signed(&self, target: &str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed_call("GET", target, Vec::new(), principal)
     }
 
-    /// Writes POST requests with a JSON body as the edge would.
+    /// Returns a writer of POST requests with a JSON body, signed like those of [`signed`](Self::signed).
     pub fn signed_post(
         &self,
         target: &str,
@@ -193,7 +193,8 @@ impl Market {
         self.signed_call("POST", target, body, principal)
     }
 
-    /// Writes GET requests as the edge would for the holder of a Data key, each for the next target and with additional header lines.
+    /// Returns a writer of signed GET requests by the holder of a Data key. Each is for the target that `next` returns and also contains the
+    /// header lines `lines`.
     pub fn signed_targets<F: FnMut() -> String>(
         &self,
         lines: &str,

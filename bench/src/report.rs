@@ -8,7 +8,7 @@ use xtask::workspace;
 use crate::summary::{self, Comparison, Target, figure};
 use crate::{Plan, cores};
 
-/// The lines of a benchmark.
+/// The results of one benchmark.
 #[derive(Default)]
 pub struct Report {
     lines: Vec<Line>,

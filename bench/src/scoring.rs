@@ -30,12 +30,13 @@ const END: &str = "2026-11-22T12:00:00Z";
 const CHAIN: u32 = 31_337;
 /// Number of vaults whose daily sums are computed per transaction.
 const SUMMED_AT_ONCE: u32 = 10;
-/// Number of vaults whose whole history is read for comparison.
+/// Number of vaults whose signals are also computed from all their readings, for comparison with the daily sums.
 const READ_WHOLE: usize = 20;
 /// Observations per batch when filling the database.
 const BATCH: usize = 20_000;
-/// Maximum duration of a run with nothing changed, in seconds, and of one changed vault, in milliseconds.
+/// Maximum duration of a run over all vaults with nothing changed, in seconds.
 const WHOLE_SECONDS: f64 = 5.0;
+/// Maximum duration of ingesting and scoring one vault's reading, in milliseconds.
 const ONE_MILLIS: f64 = 100.0;
 
 /// Options of `scoring`.
@@ -178,7 +179,7 @@ impl Measurement {
         Ok(seconds)
     }
 
-    /// Duration in milliseconds of ingesting and scoring one reading that is `hours_late`.
+    /// Duration in milliseconds of ingesting and scoring one reading that was observed `hours_late` hours before now.
     async fn one_reading(&mut self, hours_late: i64) -> Result<f64> {
         self.now = self.now.plus_seconds(60);
         let id = self.ids.get(self.now.as_seconds().unsigned_abs() as usize / 60 % self.ids.len());

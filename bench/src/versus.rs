@@ -15,11 +15,9 @@ pub type Write = Box<dyn FnMut(&mut Vec<u8>)>;
 
 /// One of the two compared servers.
 pub struct Peer {
-    /// Its listening address.
     pub address: SocketAddr,
     /// The process whose CPU time counts.
     pub pid: u32,
-    /// Writes its requests.
     pub write: Write,
 }
 
@@ -46,7 +44,7 @@ pub struct Side {
     pub cpu: f64,
     /// Requests per second at saturation.
     pub rate: f64,
-    /// Median time from a request's scheduled instant to the last byte of its answer, at half of that rate, in milliseconds.
+    /// Median time from a request's scheduled instant to the last byte of its answer, in milliseconds, at half of `rate`.
     pub p50: f64,
     /// 99th percentile of the same time.
     pub p99: f64,

@@ -10,10 +10,9 @@ pub struct Contract {
     operations: Vec<Operation>,
 }
 
-/// One operation.
 #[derive(Clone)]
 pub struct Operation {
-    /// Operation id, also its anchor.
+    /// Operation id, which is also the HTML anchor of the operation's description.
     pub id: String,
     /// The first tag: the section whose page describes the operation.
     pub family: String,
@@ -28,11 +27,10 @@ pub struct Operation {
     pub deprecated: bool,
     /// Parameters of the path, the query and the headers.
     pub parameters: Vec<Parameter>,
-    /// Request body.
     pub body: Option<Media>,
     /// Responses by status.
     pub answers: Vec<Answer>,
-    /// Row of the route table.
+    /// The operation's row in the route table, if there is one.
     pub route: Option<&'static Route>,
 }
 
@@ -47,7 +45,7 @@ pub struct Parameter {
     pub description: String,
     /// JSON Schema of the parameter's values.
     pub schema: Value,
-    /// A valid value.
+    /// A valid value, as written in a URL.
     pub example: Option<String>,
 }
 
@@ -87,7 +85,7 @@ impl Contract {
                 }
             }
         }
-        // The route table lists first what most readers look for.
+        // The order of the route table puts the operations that most readers need first.
         operations.sort_by_key(|operation| operation.route.map_or(usize::MAX, |route| route.id as usize));
         contract.operations = operations;
         Ok(contract)
@@ -199,7 +197,7 @@ impl Contract {
 }
 
 impl Operation {
-    /// URL of its description.
+    /// URL of the operation's description.
     pub fn link(&self) -> String {
         format!("/v1/docs/{}#{}", page_of(&self.family), self.id)
     }
@@ -232,7 +230,7 @@ impl Operation {
         }
     }
 
-    /// Whether its response is an event stream.
+    /// Whether the response is an event stream.
     pub fn streams(&self) -> bool {
         self.route.is_some_and(|route| route.streams())
     }

@@ -6,7 +6,7 @@ use rds_shared::route::Access;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Maximum number of lines of an example; the lists of a longer one are cut to their first item.
+/// Maximum number of lines of an example. In a longer example, each JSON list is cut to its first item.
 const MAX_LINES: usize = 36;
 
 /// Renders a recorded body as HTML, shortened if it is long.

@@ -18,7 +18,7 @@ use rds_shared::rules::tiers::Tier;
 use rds_shared::wire::{ErrorCode, TARGET_BYTES};
 use std::fmt::Write;
 
-/// A figure or a table, by its name in the guides.
+/// The figure or table that a guide includes with `{{facts NAME}}`.
 pub fn table(name: &str) -> Result<String, String> {
     if let Some(code) = name.strip_prefix("retry-after ") {
         let known = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
@@ -242,7 +242,7 @@ fn span(seconds: i64) -> String {
     }
 }
 
-/// A number with a space between thousands.
+/// A number below a million, with a space between thousands.
 fn grouped(number: u32) -> String {
     match (number / 1_000, number % 1_000) {
         (0, rest) => rest.to_string(),

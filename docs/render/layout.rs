@@ -1,4 +1,4 @@
-//! The frame of every page: head, navigation, footer, and the list of its parts.
+//! The frame of every page: head, navigation, footer, and the list of the page's headings.
 
 use super::contract::{Contract, page_of};
 use super::escape;
@@ -89,7 +89,7 @@ impl<'a> Site<'a> {
         ))
     }
 
-    /// The URL of a file with its fingerprint: a changed file has a new URL.
+    /// The URL of a file, with its fingerprint: a changed file gets a new URL, so that browsers may cache files.
     fn file(&self, name: &str) -> Result<String, Box<dyn Error>> {
         let fingerprint = self.files.get(name).ok_or_else(|| format!("a page loads {name}, which does not exist"))?;
         Ok(format!("/v1/docs/{name}?v={fingerprint}"))

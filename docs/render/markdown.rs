@@ -102,7 +102,8 @@ fn operation(contract: &Contract, id: &str) -> Result<String, Box<dyn Error>> {
     Ok(format!("`{}`", row.endpoint()))
 }
 
-/// Fields of a recorded example as a block of code: `VaultList data.id meta`. Lists are reduced to their first item.
+/// Fields of a recorded example as a block of code. `arguments` are the example's name and the fields' paths, such as
+/// `VaultList data.id meta`. Lists are reduced to their first item.
 fn example(contract: &Contract, arguments: &str) -> Result<String, Box<dyn Error>> {
     let (id, fields) = arguments.split_once(' ').ok_or("`example` needs an operation and fields")?;
     let recorded = contract.recorded(id).ok_or_else(|| format!("there is no example of {id}"))?;

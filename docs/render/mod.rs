@@ -40,12 +40,12 @@ const HTML: &str = "text/html; charset=utf-8";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
 impl Document {
-    /// Hash that identifies its content.
+    /// Hash of the content, for the ETag and for the URLs by which pages load files.
     pub fn fingerprint(&self) -> String {
         fingerprint(&self.body)
     }
 
-    /// Pages are revalidated each time. They load files by an address with a fingerprint, so files may be cached for an hour.
+    /// Clients revalidate pages each time. Pages load files by URLs that contain a fingerprint, so clients may cache files for an hour.
     pub fn cache_control(&self) -> &'static str {
         match self.media_type {
             HTML | MARKDOWN | "text/plain; charset=utf-8" => "public, max-age=0, must-revalidate",
@@ -85,7 +85,7 @@ pub fn site(here: &Path, contract: &str) -> Result<Vec<Document>, Box<dyn Error>
     Ok(documents)
 }
 
-/// The files that pages load, by their extension.
+/// Reads the files that pages load. A file's extension determines its media type.
 fn assets(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -104,7 +104,7 @@ fn assets(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// The verifier's files; none if the verifier has not been built, which its page then reports.
+/// The verifier's files. If the verifier has not been built, there are none, and the page `verify` says so.
 fn verifier(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     const FILES: [(&str, &str); 2] =
         [("rds_verifier.js", "text/javascript; charset=utf-8"), ("rds_verifier_bg.wasm", "application/wasm")];

@@ -1,4 +1,4 @@
-//! The Rust snippet of the guide.
+//! The Rust snippet of the guide `webhooks`.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;

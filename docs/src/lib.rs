@@ -25,7 +25,7 @@ pub struct Document {
     pub etag: &'static str,
     /// Position of its content in the unpacked library.
     place: Range<usize>,
-    /// `Cache-Control`: pages are revalidated each time; files may be cached, because pages load them by an address with a fingerprint.
+    /// `Cache-Control`: clients revalidate pages each time, but may cache files, because pages load files by URLs that contain a fingerprint.
     cache_control: &'static str,
     /// `Content-Security-Policy`.
     policy: &'static str,

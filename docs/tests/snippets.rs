@@ -1,4 +1,4 @@
-//! The guide's Rust snippet, tested with signatures of an independent reference implementation.
+//! The Rust snippet of the guide `webhooks`, tested with signatures of an independent reference implementation.
 
 #[path = "../snippets/verify_webhook.rs"]
 mod verify_webhook;

@@ -37,7 +37,7 @@ pub struct Answered {
     sequence: u64,
     /// The report that was sent and not acknowledged.
     in_flight: Option<AnsweredReport>,
-    /// When the next report was scheduled, until it was sent.
+    /// When the next report was scheduled; `None` after the attempt to send it.
     scheduled_at: Option<Timestamp>,
 }
 
@@ -77,7 +77,7 @@ impl Answered {
         self.in_flight.clone()
     }
 
-    /// Ends the attempt; `taken` if the Durable Object stored the report.
+    /// Ends the attempt to send a report. `taken` is true if the Durable Object stored the report.
     pub fn end(&mut self, taken: bool) {
         self.scheduled_at = None;
         if taken {
@@ -87,8 +87,8 @@ impl Answered {
 }
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
-    /// Whether to count a response: one that reflects the service's health and was not counted by the origin. Scores withheld in
-    /// fail-closed mode are not counted as a failure.
+    /// Whether the edge counts this response: the route's responses reflect the service's health, and the origin has not counted this one.
+    /// Scores withheld in fail-closed mode are not counted, because they are no failure.
     pub(crate) fn is_counted(&self, route: &Route, answer: &Answer) -> bool {
         let is_withheld = matches!(answer, Answer::Error(error) if error.code == ErrorCode::FailClosed);
         route.rate_limit_class.is_traffic() && !self.uncounted.get() && !is_withheld

@@ -24,7 +24,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let peer = match self.inbound.peer() {
             Peer::At(peer) => peer,
             Peer::Platform if header == PLATFORM_HEADER => return named(),
-            // The header is that of another proxy in front of Cloudflare: it counts only if Cloudflare names a trusted peer as its caller.
+            // Another proxy in front of Cloudflare sets the header. The header counts only if `CF-Connecting-IP` is a trusted proxy's address.
             Peer::Platform => {
                 match self.inbound.header(PLATFORM_HEADER).and_then(|text| text.trim().parse::<IpAddr>().ok()) {
                     Some(peer) => peer,

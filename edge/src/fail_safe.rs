@@ -1,8 +1,8 @@
 //! Responses in fail-closed mode (scores are withheld) and the status response while the origin is down.
 //!
-//! The edge learns the fail-safe mode from the version of the mode's tag, so a change takes effect within one lease and for every cached
-//! response. In fail-closed mode no cached score is served. The origin is still called each time, so that an isolate without other
-//! messages learns when the mode ends.
+//! The edge reads the fail-safe mode from the version of the mode's tag, so a change takes effect within one tag lease (one second) and for
+//! every cached response. In fail-closed mode no cached score is served. The edge still calls the origin for each request, because an
+//! isolate that receives no tag versions detects the end of the mode only by the origin's answers.
 
 use crate::origin_link::signed_call::{OriginAnswer, ReadHeaders};
 use crate::pipeline::{OriginRequest, RequestContext};

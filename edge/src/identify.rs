@@ -1,7 +1,7 @@
 //! Identifies the caller, charges the request to a rate limit, and checks access to the route.
 //!
-//! The budget table in `shared` decides whether a request calls the Durable Object of its key, of its address, or both, depending on
-//! the rate-limit class.
+//! The route's rate-limit class determines whether a request is charged at the Durable Object of its key, of its address, or both
+//! ([`rds_shared::access::budget::charge`]).
 
 use crate::guard::addresses::denials::SpentKey;
 use crate::guard::addresses::state::{Place, place};
@@ -166,7 +166,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             self.note(digest, route, admitted);
         }
         match (named, &identified.outcome) {
-            // An invalid subclient header is refused for shared keys only, and only the record says whether the key is shared.
+            // An invalid subclient header is refused for shared keys only. Only the record contains whether the key is shared.
             (Err(fault), Ok(_)) if record.shared => Identified { outcome: Err(fault), ..identified },
             _ => identified,
         }
@@ -237,7 +237,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
     }
 
-    /// Asks the key's Durable Object; if the origin needs the key's text, asks again with it.
+    /// Calls the key's Durable Object; if the origin needs the key's text, repeats the call with the text.
     async fn ask_key(&self, text: CredentialText<'_>, digest: KeyDigest, take: Option<Take>) -> Option<KeyReply> {
         let shown = text.shown().to_owned();
         let tally = self.isolate.guards.reports.borrow_mut().take(&digest);

@@ -14,9 +14,9 @@ use rds_shared::access::credential::CredentialText;
 /// A register's answer about a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registered {
-    /// The register lists the key or did not answer: ask the key's own Durable Object.
+    /// The register lists the key or did not answer: call the key's own Durable Object.
     AskKeyObject,
-    /// The origin does not know the key.
+    /// The key does not exist at the origin.
     No,
     /// The register did not answer, and the address has used up its limit: no Durable Object is created for the key.
     Unknown,
@@ -36,7 +36,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         match reply {
             Ok(KeyReply::Listed) => Registered::AskKeyObject,
             Ok(KeyReply::Rejected) => Registered::No,
-            // The key's own Durable Object may still know the key. It is not asked if the address has used up its limit.
+            // The key's own Durable Object may have a record of the key. It is not called if the address has used up its limit.
             _ if !spent => Registered::AskKeyObject,
             _ => Registered::Unknown,
         }

@@ -29,7 +29,7 @@ pub struct Isolate {
     pub breaker: RefCell<Breaker>,
     /// Counts of responses that the origin did not count.
     pub answered: RefCell<Answered>,
-    /// Keys and addresses seen lately.
+    /// Remembered keys, addresses, refusals and reservations.
     pub guards: Remembered,
     /// Tag versions that this isolate knows, and until when they are valid.
     pub tag_lease: RefCell<Lease>,
@@ -148,7 +148,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         };
         let route = found.route;
         if route.cache.is_kept() {
-            // The renewal runs while the caller is identified, because another Durable Object has the tag versions.
+            // The renewal runs while the caller is identified: it calls another Durable Object, so neither waits for the other.
             self.renew_lease();
         }
         let Identified { verdict, outcome } = self.identify(route).await;

@@ -12,7 +12,7 @@ use rds_shared::wire::{ApiError, RequestId, etag};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// Browsers revalidate with the ETag each time: the edge is near, and a copy kept by the browser would outlive a revised score.
+/// Browsers revalidate with the ETag each time: the edge is near, and a browser that did not would show a score that has been revised.
 const REVALIDATE: &str = "public, max-age=0, must-revalidate";
 
 /// As [`REVALIDATE`], for responses that only callers with a key may get.
@@ -103,7 +103,7 @@ pub struct Served {
     pub age: Option<u64>,
     /// Value of `Cache-Status` (RFC 9211).
     pub cache_status: String,
-    /// Whether it lacks a known change, as a stale response can.
+    /// Whether the response lacks a change that this isolate knows of. Only a stale response can.
     pub is_outdated: bool,
 }
 

@@ -47,7 +47,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
         match self.ask(asked, copy.as_deref(), &self.known(asked.route)).await {
             Ok(answer) => match (self.keep(asked, answer, copy), self.is_closed(asked.route)) {
-                // Fail-closed mode became known while the answer was under way.
+                // Fail-closed mode became known during the call.
                 (Answer::Content(Content { status: ..400, .. }), true) => Answer::Error(ErrorCode::FailClosed.into()),
                 (answer, _) => answer,
             },
@@ -61,8 +61,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
     }
 
-    /// The stale response, if one may be served, for a failed request. Uses the tag versions known now, since other requests may have
-    /// learned of changes meanwhile.
+    /// The stale response, if one may be served, for a failed request. Uses the tag versions known now, because other requests may have
+    /// recorded newer ones during the call.
     fn stale_if_error(&self, asked: &OriginRequest, copy: Option<Rc<Entry>>, failure: Failure) -> Answer {
         let known = self.known(asked.route);
         match copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known)) {
@@ -128,7 +128,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     pub(crate) fn keep(&self, asked: &OriginRequest, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
         let now = self.host.now();
         let lifetime = policy::lifetime(asked.route, &answer);
-        // Uses the versions that the origin stated, because the answer may predate a change that this isolate has learned of meanwhile.
+        // Store the versions that the origin stated: the answer may predate a change that this isolate recorded during the call.
         let tags = self.record_tag_versions(asked.route, &answer);
         match (lifetime, copy) {
             (_, Some(copy)) if answer.status == 304 => {

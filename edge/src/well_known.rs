@@ -60,7 +60,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
     }
 
-    /// Whether the client is a browser: browsers ask for HTML, programs for JSON or anything.
+    /// Whether the client is a browser: browsers accept HTML explicitly, programs accept JSON or any type.
     pub(crate) fn wants_html(&self) -> bool {
         self.inbound.header("accept").is_some_and(|accept| accept.contains("text/html"))
     }

@@ -1,4 +1,4 @@
-//! libFuzzer against [`rds_fuzz::envelopes`].
+//! Runs libFuzzer on the property [`rds_fuzz::envelopes::holds`].
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| rds_fuzz::envelopes::holds(data));

@@ -1,4 +1,4 @@
-//! libFuzzer against [`rds_fuzz::urls`].
+//! Runs libFuzzer on the property [`rds_fuzz::urls::holds`].
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| rds_fuzz::urls::holds(data));

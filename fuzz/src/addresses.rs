@@ -1,4 +1,4 @@
-//! Addresses, vault ids and keys, client networks and instants.
+//! Property of the parsers of addresses, vault ids, vault keys, client networks and instants.
 
 use rds_shared::access::client_net::client_net;
 use rds_shared::model::ids::{Address, VaultId, VaultKey};

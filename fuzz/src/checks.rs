@@ -1,4 +1,4 @@
-//! The request body of a portfolio check.
+//! Property of the parser of a portfolio check's request body.
 
 use rds_origin::decisions::request::CheckRequest;
 use rds_shared::graph::portfolio::MAX_POSITIONS;

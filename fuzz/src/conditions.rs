@@ -1,8 +1,8 @@
-//! `If-None-Match`.
+//! Property of the comparison of `If-None-Match` with an ETag.
 
 use rds_shared::wire::etag::if_none_match;
 
-/// A header without the tag's text never matches; the tag matches alone and in a list.
+/// A header without the tag's text never matches, except `*`. The tag matches alone and in a list.
 pub fn holds(data: &[u8]) {
     const TAG: &str = "W/\"abcdefghijklmnopqrstuv\"";
     let Ok(header) = std::str::from_utf8(data) else { return };

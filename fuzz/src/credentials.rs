@@ -1,4 +1,4 @@
-//! The `Authorization` header, and the edge assertion.
+//! Property of the parsers of the `Authorization` header and of the edge assertion.
 
 use rds_shared::access::credential::Kind;
 use rds_shared::access::{Assertion, AssertionKey, Presented, SignedRequest};

@@ -1,4 +1,4 @@
-//! Cursors that clients send back: of the stream and of the change feed.
+//! Property of the parsers of the cursors that clients send back, for the stream and for the change feed.
 
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::Resume;

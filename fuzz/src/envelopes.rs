@@ -1,4 +1,4 @@
-//! Decision envelopes, and the evidence in which the origin sends them to the edge.
+//! Property of the parsers of decision envelopes, and of the evidence in which the origin sends them to the edge.
 
 use rds_shared::graph::decision::Envelope;
 use rds_shared::graph::evidence::Evidence;

@@ -9,7 +9,7 @@
 //! | [`target`] | path and query | the origin parses the edge's request target as the edge did |
 //! | [`credentials`] | `Authorization`, the edge assertion | only well-formed credentials are accepted, and `Debug` hides them |
 //! | [`cursors`] | `Last-Event-ID`, `since`, change cursors | each position has one spelling |
-//! | [`conditions`] | `If-None-Match` | a tag matches exactly if the header contains it |
+//! | [`conditions`] | `If-None-Match` | only `*` or a header that contains the tag matches |
 //! | [`signatures`] | webhook and decision signatures | no made-up signature verifies |
 //! | [`addresses`] | addresses, vault keys and ids, client networks, instants | the printed form parses to the same value |
 //! | [`observations`] | NDJSON of observations | parsing never stops at a bad line and is deterministic |
@@ -47,7 +47,7 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     ("urls", urls::holds),
 ];
 
-/// The first byte, which selects an alternative, and the remaining text; `None` if it is not UTF-8.
+/// The first byte, which selects an alternative, and the remaining text; `None` if there is no byte or the text is not UTF-8.
 fn choice_and_text(data: &[u8]) -> Option<(usize, &str)> {
     let (first, rest) = data.split_first()?;
     Some((usize::from(*first), std::str::from_utf8(rest).ok()?))

@@ -1,4 +1,4 @@
-//! Observations as sent by sources.
+//! Property of the parser of observations, as sources send them.
 
 use rds_engine::ingest::{Batch, IngestError};
 

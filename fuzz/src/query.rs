@@ -1,4 +1,4 @@
-//! Query strings of each route.
+//! Property of the parser of query strings, for each route.
 
 use rds_shared::route::Query;
 use rds_shared::route::table::ROUTES;

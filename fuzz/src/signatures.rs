@@ -1,4 +1,4 @@
-//! Webhook and decision signatures.
+//! Property of the parsers of webhook and decision signatures.
 
 use rds_shared::graph::signature::DecisionSignature;
 use rds_shared::model::content_hash::ContentHash;

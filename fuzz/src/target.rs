@@ -1,4 +1,4 @@
-//! Path and query at the edge, and the edge's spelling of them at the origin.
+//! Property of the parsers of path and query: at the edge, and at the origin for the edge's spelling of the same request.
 
 use http::Uri;
 use rds_edge::cache::key::target;
@@ -11,7 +11,7 @@ const METHODS: [Method; 3] = [Method::Get, Method::Post, Method::Delete];
 pub fn holds(data: &[u8]) {
     let Some((choice, text)) = crate::choice_and_text(data) else { return };
     let method = METHODS[choice % METHODS.len()];
-    // The Worker's runtime has already parsed the URL: printable ASCII, within the edge's length limit.
+    // The Worker's runtime parses URLs into printable ASCII before the edge sees them, and the edge refuses longer targets.
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) || text.len() > TARGET_BYTES {
         return;
     }

@@ -1,8 +1,8 @@
-//! Webhook targets.
+//! Property of the parser of webhook targets.
 
 use rds_shared::push::target::{Host, Policy, Target};
 
-/// An accepted target is HTTPS, parses back to itself, and has no non-public address.
+/// An accepted target uses HTTPS and parses back to itself. If its host is an IP address, the address is public.
 pub fn holds(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let policy = Policy::allowing(Vec::new());

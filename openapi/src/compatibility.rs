@@ -1,10 +1,10 @@
 //! Finds the changes of the document that break a client written against an earlier version.
 //!
-//! What the client sends must still be accepted: nothing optional becomes required, no value that was valid is refused, no
-//! credential that gave access loses it. What the client reads must still be there: no operation, status, error code, header
-//! or field is removed or renamed, and no field becomes optional, nullable, or changes its type or format. New values of a
-//! response's `enum` are not breaks, because clients are told to expect them. Operation ids count too: generated clients
-//! name their functions after them.
+//! The service must still accept the client's requests: an optional part must not become required, a valid value must not be
+//! refused, and a credential must not lose access. Responses must keep what the client reads: an operation, status, error code,
+//! header or field must not be removed or renamed, and a field must not become optional or nullable or change its type or format.
+//! New values of a response's `enum` are not breaks, because the documentation tells clients to expect them. A changed operation
+//! id is a break, because generated clients name their functions after it.
 
 mod schema;
 
@@ -214,7 +214,7 @@ fn named<'a>(document: &'a Value, list: &'a Value) -> Vec<(String, &'a Value)> {
     items(list).map(|it| follow(document, it)).map(|it| (key(it), it)).collect()
 }
 
-/// What `value` refers to in its document, or itself.
+/// The value that `value` refers to in `document`, or `value` itself if it is no reference.
 fn follow<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let target = value.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
     target.and_then(|target| document.pointer(target)).unwrap_or(value)

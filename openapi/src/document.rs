@@ -1,4 +1,4 @@
-//! Assembles the document.
+//! Assembles the OpenAPI document from the parts that the other modules generate.
 
 use crate::examples::Examples;
 use crate::schemas::{generator, published};

@@ -3,7 +3,7 @@
 use rds_shared::access::budget::WINDOW_SECONDS;
 use serde_json::{Value, json};
 
-/// `components.headers`.
+/// The document's `components.headers`.
 pub fn components() -> Value {
     let text = |about: &str| json!({"description": about, "schema": {"type": "string"}});
     let always = |about: &str| json!({"description": about, "required": true, "schema": {"type": "string"}});

@@ -115,7 +115,7 @@ fn names(param: &Param) -> Option<String> {
     Some(format!("{others}{former}; send only one."))
 }
 
-/// The sentence about parameters whose letter case is ignored.
+/// The sentence for parameters whose values may have any letter case.
 const ANY_CASE: &str = "Letter case is ignored.";
 
 /// A parameter's schema, and a sentence for the rules that the schema cannot express.

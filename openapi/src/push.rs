@@ -47,8 +47,8 @@ pub fn webhooks(generator: &mut SchemaGenerator, examples: &Examples) -> Value {
 
 /// The operation id of a delivery, such as `DeliverEventPublished` for `event.published`.
 ///
-/// Without the prefix some client generators would mix up deliveries and routes: `webhook.test` and `WebhookTest` become one
-/// function.
+/// Some client generators ignore case and dots in names. Without the prefix they would generate one function for both the delivery
+/// `webhook.test` and the route `WebhookTest`.
 fn operation_id(event: EventType) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();

@@ -31,7 +31,7 @@ impl Kind {
         Kind { metered: route.rate_limit_class != RateLimitClass::Unmetered, tells_mode: route.states_fail_safe_mode() }
     }
 
-    /// Suffix of the names of its response components.
+    /// Suffix of the names of the response components of this kind.
     fn suffix(self) -> &'static str {
         match (self.metered, self.tells_mode) {
             (true, false) => "",
@@ -74,7 +74,7 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
                     "content": {headers::JSON: {"schema": either}},
                 })
             }
-            // Browsers get a page, other clients an error.
+            // For a missing page, browsers get an HTML page and other clients a JSON error.
             (404, Success::Files(_)) if route.id == RouteId::DocsFile => {
                 let mut answer = error(status, &codes, kind, examples);
                 if let Some(content) = answer["content"].as_object_mut() {
@@ -216,7 +216,8 @@ fn file(media_type: &str) -> Value {
     }
 }
 
-/// The errors that a route can answer, by status: its own, and those common to its kind of route.
+/// The error codes of a route, by status: those in its row of the route table, those of every route, and those that follow from its access,
+/// parameters and path.
 pub fn codes(route: &Route) -> Codes {
     let mut all: BTreeSet<ErrorCode> = route.errors.iter().copied().collect();
     all.extend([ErrorCode::InternalError, ErrorCode::ServiceUnavailable, ErrorCode::DeadlineExceeded]);
@@ -229,7 +230,8 @@ pub fn codes(route: &Route) -> Codes {
     if route.query.iter().any(|param| param.default == Default::Required) {
         all.insert(ErrorCode::MissingParameter);
     }
-    // Unmetered routes can answer these errors, too: an invalid credential counts against the general rate limit of its address.
+    // Unmetered routes can answer these errors, too: a request with an invalid credential counts against the general rate limit of the
+    // caller's address.
     all.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DailyLimitExceeded]);
     if matches!(route.access, Access::Data | Access::Decisioning) {
         all.insert(ErrorCode::Forbidden);
@@ -276,7 +278,7 @@ fn headers_of_error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> Vec
         410 => names.push("Link"),
         _ => {}
     }
-    // An invalid credential counts against the rate limit of its address on every route.
+    // On every route, a request with an invalid credential counts against the rate limit of the caller's address.
     if kind.metered || matches!(status, 401 | 429) {
         names.extend(BUDGET);
     }
@@ -305,7 +307,8 @@ fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Exampl
     })
 }
 
-/// References to header components, by the real header names.
+/// References to the header components `names`, by header. `X-Cache-If-Asked` and `ETag-If-Found` are components of the headers `X-Cache`
+/// and `ETag`, for responses that have the header only in some cases.
 fn header_refs(names: Vec<&str>) -> Value {
     let refs = names.into_iter().map(|name| {
         let header = match name {

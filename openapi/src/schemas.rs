@@ -1,4 +1,4 @@
-//! Edits the schemas that `schemars` generates for readers who do not know Rust.
+//! Adapts the schemas that `schemars` generates from Rust types, so that readers need no knowledge of Rust.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -46,7 +46,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// Adds the unit that a number's field name implies, and the `deprecated` mark if the description begins with it.
+/// Adds the unit that a number's field name implies, and `deprecated: true` if the description begins with "Deprecated".
 fn explain(name: &str, field: &mut Value) {
     let Some(members) = field.as_object_mut() else { return };
     let is_number = members.get("type").is_some_and(|kind| {
@@ -66,8 +66,8 @@ fn explain(name: &str, field: &mut Value) {
     }
 }
 
-/// The unit that a field's name implies. Returns lower-case words, one of which a description contains if it already states the unit, and
-/// the sentence to add otherwise.
+/// The unit that a field's name implies: lower-case words that show that a description already states the unit, and the sentence to add if
+/// the description contains none of these words.
 fn unit_of(name: &str) -> Option<(&'static [&'static str], &'static str)> {
     let name = name.to_ascii_lowercase();
     let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));

@@ -119,7 +119,7 @@ pub const SECTIONS: &[Section] = &[
 /// The tag of webhook deliveries. No route has this tag.
 pub const DELIVERIES: &str = "Deliveries";
 
-/// The section of a route; `None` if no prefix matches a new path.
+/// The section of a route; `None` if no section has a prefix of the route's path.
 pub fn of(route: &Route) -> Option<&'static Section> {
     let length = |section: &&Section| {
         section.prefixes.iter().filter(|prefix| route.path.starts_with(**prefix)).map(|prefix| prefix.len()).max()

@@ -69,7 +69,7 @@ enum Order<'a> {
 }
 
 fn value(value: &Value, depth: usize, order: Order<'_>, out: &mut String) {
-    // Upper levels are spread over lines because a reader looks for their members.
+    // Upper levels are always spread over several lines, so that readers find their members quickly.
     let text = value.to_string();
     let fits = text.len() <= 2 || (depth > SPREAD_DEPTH && text.len() + 2 * depth <= MAX_LINE);
     let inner = |item: &Value, out: &mut String| self::value(item, depth + 1, order, out);
@@ -91,7 +91,7 @@ fn value(value: &Value, depth: usize, order: Order<'_>, out: &mut String) {
     }
 }
 
-/// The order of the members of `member`, which is the entry `name` of `members`.
+/// The order in which the members of `member` are written. `member` is the value of `name` in `members`, whose own order is `order`.
 fn below<'a>(name: &str, member: &Value, members: &'a Map<String, Value>, order: Order<'a>) -> Order<'a> {
     match order {
         Order::Recorded => Order::Recorded,
@@ -116,7 +116,6 @@ fn sorted<'a>(members: &'a Map<String, Value>, order: Order<'_>) -> Vec<(&'a Str
     all
 }
 
-/// Writes all items on one line.
 fn on_one_line<T>(
     open: char,
     close: char,
@@ -132,7 +131,6 @@ fn on_one_line<T>(
     out.push(close);
 }
 
-/// Writes each item on its own line.
 fn on_lines<T>(
     open: char,
     close: char,

@@ -20,7 +20,7 @@ fn the_document_is_compatible_with_the_last_release() {
     refuse_breaks(home, &released, &made(home).unwrap()).unwrap();
 }
 
-/// The compatibility check also works on the real document, not only on the small one of the unit tests.
+/// Runs the compatibility check on the real document, because the unit tests use a small invented document.
 #[test]
 fn breaks_of_the_real_document_are_found() {
     let made = made(Path::new(HOME)).unwrap();

@@ -38,7 +38,7 @@ fn with_an_account(text: &str, account: &[u8; 32]) -> String {
     static BASE58: LazyLock<Regex> = LazyLock::new(|| Regex::new("(^|[:-])[1-9A-HJ-NP-Za-km-z]{32,44}(,|$)").unwrap());
     let account = base58(account);
     let mut text = text.to_owned();
-    // Adjacent matches share the comma between them, so one pass may skip every second one.
+    // Adjacent matches share the comma between them, so one pass may skip every second match.
     for _ in 0..2 {
         text = BASE58.replace_all(&text, format!("${{1}}{account}${{2}}")).into_owned();
     }

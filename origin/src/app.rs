@@ -25,7 +25,6 @@ use rds_store::service::health::HealthFacts;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// The running service.
 #[derive(Debug)]
 pub struct App {
     pub clock: Clock,
@@ -50,11 +49,11 @@ pub struct App {
     pub access_log: AccessLog,
     /// Verifies older keys, of which only a bcrypt hash is stored.
     pub prover: LegacyKeyVerifier,
-    /// When the edge last looked up a key, as stored in the database.
+    /// Records in the database when an edge looks up keys.
     pub edge_seen: EdgeSeen,
     /// Seconds between two full score runs; 0 turns scheduled runs off.
     pub score_every_seconds: u32,
-    /// The key that signs decisions.
+    /// The key that signs decisions and basket versions; `None` if none is configured.
     pub signing_key: Option<DecisionKey>,
     /// Creation and delivery of webhooks.
     pub webhooks: Webhooks,
@@ -119,7 +118,8 @@ impl App {
         }))
     }
 
-    /// Makes this process not ready, so that load balancers stop sending it requests. Everything else goes on as before.
+    /// Makes this process report that it is not ready, so that load balancers stop sending it requests. Requests that still arrive are
+    /// answered as before.
     pub fn begin_leaving(&self) {
         self.leaving.store(true, Relaxed);
     }
@@ -149,7 +149,7 @@ impl App {
         age(at, self.started_at.as_seconds(), self.clock.wall().as_seconds())
     }
 
-    /// Gauge values read from other parts.
+    /// The values of the gauges, read from the other parts of the service when the metrics page is rendered.
     fn gauges(&self) -> Gauges {
         let catalog = self.catalog.current();
         let now = self.clock.now();

@@ -4,7 +4,7 @@ use rds_shared::wire::Timestamp;
 use rds_store::service::test_clock;
 use rds_store::{Db, StoreError};
 
-/// Difference between the clocks of processes that is tolerated, in seconds.
+/// Tolerated difference between the clocks of two processes, in seconds.
 const MAX_SKEW_SECONDS: i64 = 300;
 
 /// Message for operators when [`newest_work_ahead_of`] found a difference.

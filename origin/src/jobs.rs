@@ -270,7 +270,7 @@ async fn keep_days(app: &App) {
     }
 }
 
-/// Computes daily sums for vaults that have none: all vaults after the upgrade that introduced the sums, then each new one.
+/// Computes daily sums for vaults without any. After the upgrade that introduced the sums these are all vaults; later, each new vault.
 async fn keep_summed(app: &App) {
     loop {
         match days::fill(&app.db, SUM_BATCH, app.clock.now().into()).await {

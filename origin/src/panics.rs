@@ -1,4 +1,4 @@
-//! Catches panics, so that a panic ends only one request or one turn of a job.
+//! Catches panics, so that a panic ends only one request or one run of a job.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};

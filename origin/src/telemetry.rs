@@ -56,7 +56,7 @@ pub struct AccessLine {
     /// The label that the request is counted under in the metrics.
     pub label: Label,
     pub status: u16,
-    /// Length of the response body.
+    /// Length of the response body in bytes; 0 for a stream.
     pub bytes: usize,
     /// Time from the request's head to the response, in microseconds.
     pub micros: u64,

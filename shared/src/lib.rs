@@ -1,4 +1,4 @@
-//! The Risk Data Service's domain, for every host.
+//! The domain logic of the Risk Data Service, compiled into the edge (wasm) and the origin (native).
 //!
 //! | module | content |
 //! |---|---|
@@ -10,11 +10,12 @@
 //! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series, baskets |
 //! | [`scoring`] | the methodology: tables as data, asset and vault scores, provenance |
 //! | [`graph`] | decisioning: look-through, checks against limits, signed decisions and their verification |
+//! | [`research`] | tests of the service's own scores: windows, losses, confidence intervals, requirements for publication |
 //! | `schema` | JSON schemas of types with a hand-written `Serialize`; only with the feature `schema` |
 //! | [`select`] | the engine that filters, sorts and pages every list |
 //!
 //! Architecture invariants:
-//! - No clock, no randomness, no I/O: a function that needs "now" takes it.
+//! - No clock, no randomness, no I/O: a function that needs the time takes it as an argument.
 //! - Every number that reaches a score, a hash or a signature is an integer, so that native and wasm agree to the bit.
 //! - Nothing here panics on any input.
 #![no_std]

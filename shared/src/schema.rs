@@ -1,6 +1,6 @@
 //! JSON schemas of the types with a hand-written `Serialize`; all other types derive theirs.
 //!
-//! Built only for the OpenAPI document. A scalar's schema is inlined, so that the docs of its field describe it.
+//! Built only for the OpenAPI document. The schema of a scalar is inlined, so that the doc comment of each field describes the value.
 
 use crate::graph::amount::{Share, Usd};
 use crate::graph::check::{Exposure, Finding, FindingKind};

@@ -18,7 +18,7 @@ use rds_shared::wire::time::Timestamp;
 
 type Given = Vec<(VaultKey, Vec<Mapping>)>;
 
-/// Mappings of the first `VAULTS - 1` vaults. `positions` also draws the two following keys, which have none.
+/// Mappings of the first `VAULTS - 1` vaults. `positions` also draws the next two keys, which have no mappings.
 fn given() -> impl Strategy<Value = Given> {
     proptest::collection::vec(mappings(), VAULTS - 1)
         .prop_map(|all| all.into_iter().enumerate().map(|(n, mappings)| (key(n), mappings)).collect())

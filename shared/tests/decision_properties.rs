@@ -1,4 +1,4 @@
-//! A decision verifies, and any change to it is detected.
+//! A signed decision passes verification, and verification detects any change to the decision.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

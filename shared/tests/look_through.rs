@@ -308,7 +308,7 @@ fn a_limit_on_unknown_facts_is_never_approved() {
         vault('e', vec![(50, Holding::Vault(key('b'))), (50, priced(vec![feed(Some("vendor"))]))]),
     ]);
     let asks = ["maxSharePerAsset", "maxSharePerBridge", "maxSharePerOracle", "maxSharePerOracleVendor"];
-    // Unknown are: the deposit asset of `a`, the feed of `b` (also through `e`), and the vendor of the feed of `c`; of `d`, nothing.
+    // The deposit asset of `a`, the feed of `b` (also held through `e`) and the vendor of `c`'s feed are unknown. `d` has no unknown fact.
     for (name, unknown) in [('a', &asks[..]), ('b', &asks[2..]), ('e', &asks[2..]), ('c', &asks[3..]), ('d', &[])] {
         for ask in asks {
             let outcome = check(&one_position(name), graph.index(), &limits(&[(ask, 1.0)]));

@@ -258,7 +258,7 @@ impl Log {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Checks from the log alone when the breaker must and must not open, and how each state is left.
+    /// Derives from the log of attempts when the breaker must open, and checks which event ends each state.
     #[test]
     fn every_history_follows_the_documented_transitions(steps in history()) {
         let (mut breaker, mut log, mut now) = (Breaker::new(KEY, at(0)), Log::default(), at(0));

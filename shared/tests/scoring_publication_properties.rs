@@ -1,4 +1,4 @@
-//! Properties of every sequence of score runs, checked from the runs alone.
+//! Properties of every sequence of score runs. The expected results are derived from the runs, not from the state under test.
 
 mod scoring_support;
 

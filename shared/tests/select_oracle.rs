@@ -23,7 +23,7 @@ const TIERS: &[&str] = &["prime", "core", "edge"];
 const SEARCHES: &[&str] = &["", "usd", "PRIME", "σ", "Σ v", "v3", "curator-1", "sa", "δελτα", "zzz"];
 const NAMES: [&str; 6] = ["Prime USDC", "prime usdc", "Σ Vault", "σ vault", "Core", "édge"];
 
-/// A vault with its row and everything its filters read.
+/// A vault: its row, and the other properties that the filters test.
 #[derive(Debug, Clone)]
 struct Vault {
     row: VaultRow,
@@ -134,7 +134,7 @@ fn vaults(max: usize) -> impl Strategy<Value = Vec<Vault>> {
     })
 }
 
-/// The filters of one request, owned.
+/// The filters of one request with owned texts, which [`VaultFilter`] borrows.
 #[derive(Debug, Clone)]
 struct Filters {
     chains: Vec<String>,

@@ -15,11 +15,11 @@ use crate::up::state::{Secrets, State, write_private};
 use crate::up::{Edge, Options};
 use crate::wasm::{self, Bundle};
 
-/// Origins of a campaign, each with three listeners.
+/// Number of origins of a campaign, and of listeners of each origin.
 const ORIGINS: u16 = 2;
 const LISTENERS: u16 = 3;
-/// Compatibility date of the other version if it has no bundle of its own. It is earlier than the date in `wrangler.toml`, as in a Worker
-/// that was deployed before that date was last changed.
+/// Compatibility date of the other version if it has no bundle of its own. It is earlier than the date in `wrangler.toml`, to resemble a
+/// Worker that was deployed before the date there was changed.
 const OTHER_DATE: &str = "2025-11-01";
 
 /// Prepares everything in `folder` without starting it, and returns the path of its description:

@@ -1,4 +1,4 @@
-//! Import circles inside a crate: groups of files that all import each other, directly or through others.
+//! Import circles (cycles) inside a crate: groups of files that all import each other, directly or through other files.
 //!
 //! Reads `use` declarations, and other paths that begin with `crate` or `super`, as text. A path that ends at a re-export counts as an
 //! import of the file that defines the name; a module that re-exports its own children does not import them. Unit tests at the end of a
@@ -13,7 +13,7 @@ pub const MAX_FILES: usize = 5;
 /// A module's path inside its crate, such as `["store", "vaults"]`; empty for the root.
 type Module = Vec<String>;
 
-/// What one file of a crate imports.
+/// The imports and the public re-exports of one file of a crate.
 struct Source {
     module: Module,
     imports: Vec<Vec<String>>,
@@ -148,7 +148,7 @@ fn circles(sources: &[Source]) -> Vec<Vec<Module>> {
     circles
 }
 
-/// The file that a path written in `current` leads to; `None` for other crates.
+/// The file to which a path in the file `current` leads; `None` for a path into another crate.
 fn resolve(
     path: &[String],
     current: &Module,
@@ -180,8 +180,8 @@ fn resolve(
     Some(at)
 }
 
-/// The strongly connected components of at least two modules, from the reachable set of each module. That is fast enough, because a crate
-/// has only some hundred modules.
+/// The strongly connected components of at least two modules. Computes the set of reachable modules for each module, which is fast enough
+/// because a crate has at most some hundred modules.
 fn strongly_connected(edges: &BTreeMap<&Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
     let reach = |from: &Module| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from.clone()]);

@@ -93,12 +93,12 @@ impl Drop for Step {
     }
 }
 
-/// A heading between groups of steps.
+/// Prints a heading between groups of steps.
 pub fn heading(text: &str) {
     eprintln!("{text}");
 }
 
-/// `0.4s`, `12s`, `3m05s`.
+/// Formats a duration as `0.4s`, `12s` or `3m05s`.
 pub fn seconds(elapsed: Duration) -> String {
     match elapsed.as_secs() {
         0..10 => format!("{:.1}s", elapsed.as_secs_f64()),

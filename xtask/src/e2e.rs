@@ -43,13 +43,13 @@ pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     if only.is_none() && long.len() != LONG.len() {
         bail!("of the long tests {LONG:?} only {long:?} exist");
     }
-    // Tests that start stacks of their own look for ports from the given number, so that the lanes do not compete for a port.
+    // Some tests start stacks of their own and search for free ports from the lane's number, so that lanes do not compete for a port.
     let lanes = [("e2e", rest, 31_000), ("e2e-long", long, 28_000)];
     let mut lanes = lanes.into_iter().filter(|(_, files, _)| !files.is_empty()).map(|(name, files, ports)| {
         let folder = Scratch::new(cache, name)?;
         let stack = Stack::start(&for_tests(&folder.path), Ports::free()?)?;
         let mut node = node_tests(&suite);
-        // Tests move the stack's clock, so only one file at a time may use a stack.
+        // Some tests set the stack's clock, so only one file at a time may use a stack.
         node.arg("--test-concurrency=1").args(files).envs(&environment);
         node.env("RDS_STACK", stack.description_file()).env("RDS_PORTS", ports.to_string());
         Ok::<_, anyhow::Error>(Lane { stack, _folder: folder, node: Some(node) })
@@ -106,7 +106,7 @@ fn for_tests(folder: &Path) -> Options {
     }
 }
 
-/// Environment variables that tell the suite where its programs are.
+/// Environment variables with the paths of the programs that the suite needs.
 fn e2e_environment(cache: &Cache) -> Result<BTreeMap<&'static str, OsString>> {
     let browser = provision::browser::find(cache)?;
     let proxies = provision::proxies::find(cache)?;

@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: libFuzzer on every parser, with the properties in `fuzz/`.
 //!
-//! A target starts with its corpus in the tree and the inputs that earlier runs found, which are kept in the target folder. Targets
-//! are built with coverage but without a sanitizer: the parsers have no unsafe code, and a stable compiler suffices.
+//! Each fuzz target starts with its corpus in `fuzz/corpus` and with the inputs that earlier runs found, which are kept in Cargo's target
+//! folder. Targets are built with coverage but without a sanitizer: the parsers have no unsafe code, and a stable compiler suffices.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,9 +1,10 @@
-//! Allowed dependencies inside the crate `rds-origin`: only `http` and `cli` use `http`, and no other module uses `cli`. Between crates,
+//! Allowed dependencies inside the crate `rds-origin`: only `http` and `cli` may use `http`, and only `cli` may use `cli`. Between crates,
 //! cargo enforces the layers.
 
 use std::path::Path;
 
-/// Name found for a grouped import (`crate::{…}`). It is refused, because the check reads only single paths.
+/// The empty module name that the check finds in a grouped import (`crate::{…}`). Such imports are refused, because only single paths are
+/// checked.
 const GROUP: &str = "";
 /// Path prefix below `origin/src`, and the modules of the crate that it must not use. A file belongs to the first prefix that matches.
 const LAYERS: [(&str, &[&str]); 3] = [("http/", &["cli", GROUP]), ("cli/", &[]), ("", &["cli", "http", GROUP])];

@@ -46,7 +46,7 @@ pub fn run() -> Result<()> {
         ("unused dependencies", machete),
         ("the OpenAPI document", document),
     ];
-    // The rules for source files are one more check, which is not a command.
+    // Adds one for the rules for source files, which are checked below without a command.
     let all = checks.len() + 1;
     let mut failures = 0;
     for (name, command) in checks {

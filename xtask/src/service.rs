@@ -15,7 +15,7 @@ use crate::signals;
 
 /// Number of log lines that a message shows.
 const TAIL_LINES: usize = 20;
-/// Number of bytes at the end of a log that are searched for these lines.
+/// Number of bytes at the end of a log in which the last lines are searched.
 const TAIL_BYTES: u64 = 16 * 1024;
 
 /// How a service is stopped.
@@ -51,7 +51,7 @@ impl Service {
         Ok(Self { name, child, log, stop, ended: None })
     }
 
-    /// Its name in messages.
+    /// The service's name in messages.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -61,7 +61,7 @@ impl Service {
         self.child.id()
     }
 
-    /// The exit status, if it has ended.
+    /// The exit status; `None` while the process runs.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait()?;

@@ -28,7 +28,7 @@ pub fn interrupted() -> bool {
     STOP_REQUESTED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
 }
 
-/// An error if a stop was requested, so that `?` leaves a sequence of steps.
+/// Returns an error if a stop was requested, so that a sequence of steps ends at the next `?`.
 pub fn check() -> Result<()> {
     if interrupted() {
         bail!("interrupted");

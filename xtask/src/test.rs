@@ -146,7 +146,7 @@ fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     let (folder, bundle) = (Scratch::new(cache, "edge")?, wasm::build(cache)?);
     let lay_out =
         |bundle: &wasm::Bundle, number: u16| lay_out_edge(bundle, &folder.path.join(number.to_string()), number);
-    // One Worker each for: tests that do not disturb it, tests that kill it, two isolates, decisions, busy keys, hostile clients.
+    // One Worker for each group of tests: ordinary tests, tests that kill the Worker, two isolates, decisions, busy keys, hostile clients.
     let stacks: Vec<_> =
         [0, 1, 2, 3, 4, 5].map(|number| lay_out(&bundle, number)).into_iter().collect::<Result<_>>()?;
     let panicking = lay_out(&wasm::build_unmetered(cache)?, 6)?;
@@ -161,8 +161,8 @@ fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
 /// Main module of the second isolate, in `edge/tests`.
 const TWIN: &str = "counted.mjs";
 
-/// Copies the Worker's bundle to a folder and writes a configuration with two isolates, whose origin the tests script. Returns the
-/// folder and the ports.
+/// Copies the Worker's bundle to a folder and writes a configuration with two isolates. The tests themselves act as the origin. Returns
+/// the folder and the ports.
 fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<serde_json::Value> {
     let port = first_free(24_000 + number * 500, "the Worker")?;
     let origin = first_free(port + 1, "the scripted origin")?;
@@ -244,7 +244,7 @@ pub(crate) fn test_files(suite: &Path, only: Option<&str>) -> Result<Vec<String>
     Ok(files)
 }
 
-/// Node's test runner in a folder.
+/// The command that runs Node's test runner in a folder.
 pub(crate) fn node_tests(folder: &Path) -> Command {
     let mut node = Command::new("node");
     node.current_dir(folder).args(["--test", "--test-reporter=spec"]);
@@ -316,7 +316,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates an empty folder, and removes those of dead runs.
+    /// Creates an empty folder, and removes the folders of runs that were killed.
     pub(crate) fn new(cache: &Cache, name: &str) -> Result<Self> {
         let all = cache.folder("scratch");
         remove_abandoned(&all)?;

@@ -42,7 +42,7 @@ pub fn check() -> Result<Vec<String>> {
     Ok(violations)
 }
 
-/// Determines which rules apply to a file.
+/// The kind of a source file, which determines the rules that apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Rust,

@@ -78,7 +78,7 @@ struct Variant {
 
 const DEPLOYED: Variant =
     Variant { output: "build", profile: "worker", optimised: true, features: "", name: "the Worker bundle" };
-/// Built in a third of the time of [`DEPLOYED`], and three times as large.
+/// Not optimised: takes a third of the build time of [`DEPLOYED`], and its output is three times as large.
 const QUICK: Variant = Variant {
     output: "build/quick",
     profile: "worker-up",
@@ -157,7 +157,7 @@ pub fn build_beside<T: Send>(
             if is_first {
                 ahead();
             }
-            // If the verifier's build fails, the channel closes, and the caller returns that error.
+            // If the build of the verifier fails, the channel closes and this thread ends; `build_beside` returns the verifier's error.
             verifier_built.recv().context("the verifier was not built")?;
             other()
         });
@@ -184,7 +184,7 @@ pub fn build_crate(cache: &Cache, from: Crate, name: &'static str) -> Result<Bun
     build_into(cache, from, &Variant { name, ..DEPLOYED })
 }
 
-/// Where a build's output goes, and the fingerprint of its inputs.
+/// The output paths, the toolchain and the input fingerprint of one build.
 struct Plan {
     bundle: Bundle,
     into: PathBuf,

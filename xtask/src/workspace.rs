@@ -64,8 +64,8 @@ pub fn locked_version(package: &str) -> Result<String> {
     bail!("{package} is not in Cargo.lock")
 }
 
-/// SHA-256 in hexadecimal over `salt` and the names and contents of all files under the given paths, without build outputs
-/// (`build`, `target`, `node_modules`).
+/// SHA-256 in hexadecimal over `salt` and the paths and contents of all files that [`collect`] finds under `paths`: without build outputs
+/// (`build`, `target`, `node_modules`) and hidden files.
 pub fn fingerprint(paths: &[PathBuf], salt: &str) -> Result<String> {
     let mut files = Vec::new();
     for path in paths {
@@ -83,7 +83,7 @@ pub fn fingerprint(paths: &[PathBuf], salt: &str) -> Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
-/// Every file under `path`, without build outputs and hidden folders.
+/// Adds every file under `path` to `into`, without build outputs, hidden files and hidden folders.
 pub fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result<()> {
     if path.is_file() {
         into.push(path.to_path_buf());

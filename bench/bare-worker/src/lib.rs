@@ -6,7 +6,7 @@ use worker::{Context, Env, Headers, Request, Response, Result, event};
 
 static BODY: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// Answers with the bytes as JSON.
+/// Answers with the value of `BODY`, labelled as JSON. The binding is read once per isolate.
 #[event(fetch)]
 pub async fn fetch(_request: Request, env: Env, _context: Context) -> Result<Response> {
     let body = match BODY.get() {

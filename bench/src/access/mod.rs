@@ -1,7 +1,7 @@
-//! `access`: a keyed request answered from the edge's memory, against a JavaScript Worker that does the same job.
+//! `access`: a request with an API key that the edge answers from memory, compared with a JavaScript Worker that does the same job.
 //!
-//! Both hash the key, call one Durable Object, which writes a row before it admits the request, and answer with the same headers and a
-//! body from the isolate's memory.
+//! Both hash the key and call one Durable Object, which writes a row before it admits the request. Both answer with the same headers and
+//! with a body from the isolate's memory.
 
 mod peer;
 
@@ -81,7 +81,7 @@ fn header_names(answer: &Answer) -> Vec<&str> {
     names
 }
 
-/// Checks that each request is counted: the second of two requests has one less remaining, or starts the next window.
+/// Checks that the server counts every request: after the second of two requests one request fewer is left, or a new window has begun.
 fn counts(address: SocketAddr, request: &[u8]) -> Result<()> {
     let told = || -> Result<[i64; 3]> {
         let answer = http::ask(address, request)?;

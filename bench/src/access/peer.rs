@@ -23,7 +23,7 @@ use crate::{cores, http};
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The key that the peer hashes in its answer to `/ready`.
+/// The key that the peer hashes in its answer to `/ready`, so that its SHA-256 can be checked.
 const SAMPLE: &str = "pk_live_0123456789abcdef0123456789abcdef";
 /// Response headers that are not part of the cached response: set by the runtime, or different for every request.
 const PER_REQUEST_HEADERS: [&str; 9] = [
@@ -40,7 +40,6 @@ const PER_REQUEST_HEADERS: [&str; 9] = [
 
 /// The running peer. It is stopped when dropped.
 pub struct JsPeer {
-    /// Its listening address.
     pub address: SocketAddr,
     service: Service,
     folder: PathBuf,

@@ -1,4 +1,4 @@
-//! `bench/bare-js`: minimal JavaScript Workers.
+//! Starts the minimal JavaScript Workers of `bench/bare-js`.
 
 use anyhow::Result;
 use xtask::provision::cache::Cache;
@@ -17,7 +17,7 @@ pub fn behind_an_object(cache: &Cache, body: &[u8]) -> Result<JsWorker> {
     start(cache, "the bare Worker with an object", "bare-object", &[("BODY", body)], Some(("OBJECTS", "Nothing")))
 }
 
-/// A Worker that forwards every request.
+/// A Worker that forwards every request unchanged to `origin`.
 pub fn forwarder(cache: &Cache, origin: String) -> Result<JsWorker> {
     start(cache, "the bare forwarder", "forwarder", &[("ORIGIN_URL", origin)], None)
 }

@@ -10,8 +10,9 @@ use crate::http::{self, Answer, Connection};
 
 /// Body fields that grow with the age of a cached response.
 const AGES: [&[u8]; 2] = [b"\"freshness_seconds\":", b"\"age_seconds\":"];
-/// Number of concurrent callers, and number of requests they send per request that the limit admits.
+/// Number of concurrent callers.
 const CALLERS: u32 = 64;
+/// All callers together send this many requests for each request that the limit admits.
 const REQUESTS_PER_ADMITTED: u32 = 2;
 /// Minimum seconds left in the current minute when the requests start, because all of them must fall into one window of the limit.
 const MIN_SECONDS_LEFT: u64 = 20;
@@ -40,7 +41,7 @@ pub fn confirms(address: SocketAddr, answer: &Answer, request: impl Fn(&str) -> 
     Ok(())
 }
 
-/// Checks that each request is counted: the second of two requests has one less remaining, or starts the next window.
+/// Checks that the server counts every request: after the second of two requests one request fewer is left, or a new window has begun.
 pub fn counts(address: SocketAddr, request: &[u8], limit: u32) -> Result<()> {
     let told = || -> Result<[i64; 3]> {
         let answer = http::ask(address, request)?;
@@ -65,7 +66,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// Whether the result is consistent with an exact limit.
+    /// Whether the limit may have been exact, given that each cut request was admitted or not.
     pub fn is_exact(self, limit: u32) -> bool {
         self.admitted <= limit && self.admitted + self.cut >= limit
     }

@@ -1,4 +1,4 @@
-//! A cached list for holders of keys, with an exact limit.
+//! The part `hit`: a cached list, requested with a key whose limit must be exact.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! `bench/hono-peer`: the edge's job in Hono, bundled into one module.
+//! Bundles and starts `bench/hono-peer`, a JavaScript Worker that does the edge's job with Hono.
 
 use std::path::Path;
 use std::process::Command;
@@ -34,7 +34,7 @@ pub fn start(cache: &Cache, market: &Market) -> Result<JsWorker> {
     JsWorker::start(cache, &Plan { name: "Hono", folder, variables: &variables, object: Some(("KEYS", "KeyGuard")) })
 }
 
-/// Provisions a key with its limit.
+/// Registers a key with a limit of `rpm` requests per minute.
 pub fn provision(worker: &JsWorker, key: &str, rpm: u32) -> Result<()> {
     let principal = json!({ "kind": "key", "id": 1, "org_id": 1, "plan": "data" });
     let record = json!({ "principal": principal, "rpm": rpm }).to_string();

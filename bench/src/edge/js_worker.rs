@@ -33,7 +33,6 @@ pub struct Plan<'a> {
 
 /// The running Worker. It is stopped when dropped.
 pub struct JsWorker {
-    /// Its listening address.
     pub address: SocketAddr,
     service: Service,
     folder: PathBuf,
@@ -72,7 +71,7 @@ impl Drop for JsWorker {
     }
 }
 
-/// Creates a folder for a Worker of that name.
+/// Creates a temporary folder for the Worker `name`.
 pub fn folder(name: &str) -> Result<PathBuf> {
     let folder = std::env::temp_dir().join(format!("rds-bench-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -85,7 +84,8 @@ pub fn place(script: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The configuration, equal to that of [`edge::render`] in compatibility date, V8 flags, local storage, cache store and network.
+/// The workerd configuration. Compatibility date, V8 flags, local storage, cache store and network are those of [`edge::render`], so that
+/// the Worker runs under the same conditions as the edge.
 fn configuration(plan: &Plan<'_>, date: &str) -> String {
     let variable = |(name, _): &(&str, String)| format!("    (name = \"{name}\", fromEnvironment = \"{name}\"),\n");
     let mut bindings: String = plan.variables.iter().map(variable).collect();

@@ -1,4 +1,4 @@
-//! `edge`: a keyed list at the edge against other edges, cached and with distinct URLs.
+//! `edge`: compares the edge with other edges on a keyed list, once cached and once with a new URL for every request.
 
 pub mod bare;
 mod checks;
@@ -26,7 +26,7 @@ const VAULTS: u32 = 1_000;
 const RPM: u32 = 1_000_000;
 /// Requests per minute of the key whose limit is tested.
 const LIMIT: u32 = 4_800;
-/// Maximum loads per peer for figures without a target.
+/// Maximum number of rounds for a figure without a target, to shorten the run.
 const MAX_STATED_ROUNDS: usize = 3;
 const PARTS: [&str; 2] = ["hit", "tail"];
 const METHOD: &str = "For a busy key the edge reserves requests ahead at the key's Durable Object, for a quarter of a second. \"Bare\" is `bench/bare-js`: for the cached list a JavaScript Worker that answers every request with the same bytes, without key, limit \
@@ -85,7 +85,7 @@ impl Subject {
     }
 }
 
-/// The plan for figures without a target.
+/// The plan with at most [`MAX_STATED_ROUNDS`] rounds.
 fn fewer(plan: &Plan) -> Plan {
     Plan { rounds: plan.rounds.min(MAX_STATED_ROUNDS), ..plan.clone() }
 }

@@ -20,7 +20,7 @@ use crate::cores;
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(5) };
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The API keys in its configuration.
+/// The API keys in nginx's configuration.
 pub struct Keys<'a> {
     /// A key whose limit is never reached.
     pub wide: &'a str,
@@ -32,7 +32,6 @@ pub struct Keys<'a> {
 
 /// The running server. It is stopped when dropped.
 pub struct Nginx {
-    /// Its listening address.
     pub address: SocketAddr,
     /// Process id of its only worker.
     pub worker: u32,
@@ -69,7 +68,7 @@ impl Drop for Nginx {
     }
 }
 
-/// The worker process; other children manage the cache.
+/// Process id of nginx's worker. The master's other children manage the cache.
 fn worker_of(master: u32) -> Result<u32> {
     let answers = |pid: &u32| {
         std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("worker process"))

@@ -23,7 +23,7 @@ const STEP: u64 = 618_033;
 
 static REQUESTED: AtomicU64 = AtomicU64::new(0);
 
-/// A list with a threshold that no earlier request to any peer had.
+/// A list with the next threshold. A threshold repeats only after [`THRESHOLDS`] requests, counted over all peers.
 fn target() -> String {
     let threshold = REQUESTED.fetch_add(1, Ordering::Relaxed) * STEP % THRESHOLDS;
     format!("/v1/vaults?chain=devnet&limit=20&minTvl={threshold}&sortBy=total_score")
@@ -38,7 +38,7 @@ struct Tested {
 }
 
 impl Tested {
-    /// The edge as a [`Peer`] that gets a request for the next target each time.
+    /// The edge as a [`Peer`]. Each request is for the target that `next` returns.
     fn peer<F: FnMut() -> String + 'static>(&self, subject: &Subject, mut next: F) -> Result<Peer> {
         let lines = Subject::lines(&subject.key);
         let write: Write = match self.signed {

@@ -11,7 +11,7 @@ use crate::{Plan, load};
 
 const VAULTS: u32 = 10_000;
 const POSITIONS: usize = 200;
-/// Maximum median in milliseconds.
+/// Maximum median latency in milliseconds.
 const TARGET: f64 = 1.0;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -59,7 +59,7 @@ fn built(nested: &Nested) -> Result<serde_json::Value> {
     }
 }
 
-/// The share of the portfolio in an exposure.
+/// The share of the portfolio that an exposure covers.
 fn share(exposure: &serde_json::Value) -> Option<f64> {
     exposure.get("share")?.as_f64()
 }

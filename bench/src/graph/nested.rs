@@ -10,8 +10,9 @@ use crate::market::Market;
 
 /// Levels of nesting.
 const DEPTH: usize = 4;
-/// Number of vaults inside a vault, and the share of each; the rest is idle.
+/// Number of vaults that a vault above the lowest level holds.
 const INNER: usize = 3;
+/// Share of each held vault in its holder. The remaining tenth is idle.
 const SHARE: f64 = 0.3;
 /// Vaults per page.
 const PAGE: u64 = 1_000;
@@ -55,7 +56,7 @@ impl Nested {
         self.market.ingest(&[line], "/v1/vaults?limit=1", 1)
     }
 
-    /// Writes a check of the `positions` deepest vaults, as the edge would for the holder of a Decisioning key.
+    /// Returns a function that writes a check of the `positions` deepest vaults, signed as the edge signs it for a Decisioning key.
     pub fn signed_check(&self, positions: usize) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         let held = self.keys.iter().rev().take(positions).zip(1_u32..);
         let positions: Vec<_> =

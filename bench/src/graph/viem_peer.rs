@@ -27,7 +27,6 @@ const PEER_HEADERS: [&str; 5] = ["content-length", "date", "connection", "age", 
 
 /// The running peer. It is stopped when dropped.
 pub struct ViemPeer {
-    /// Its listening address.
     pub address: SocketAddr,
     service: Service,
     folder: PathBuf,

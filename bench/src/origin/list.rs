@@ -19,7 +19,7 @@ const VAULTS: u32 = 10_000;
 const TARGET_CONSTANT: f64 = 0.7;
 /// Minimum rate, as a multiple of the rate of a peer that queries Postgres.
 const TARGET_SQL: f64 = 10.0;
-/// Number of distinct lists; more than are answered in a second.
+/// Number of distinct lists. The origin reuses a list for one second and answers fewer lists in that time, so that it reuses none.
 const DISTINCT_LISTS: u32 = 1_000_000;
 
 /// Compares the list with each peer.

@@ -21,8 +21,7 @@ const TABLE: &str = "CREATE TABLE peer_vault (
     is_depositable boolean, deposit_capacity_usd float8, last_synced_at timestamptz, score_status text NOT NULL,
     score_updated_at timestamptz, tvl_status text NOT NULL, real_yield_share float8, curator_id text, chain_slug text, tier text)";
 
-/// Sort columns. Each gets an index in both directions, and one per chain in descending order. `COUNTED` are indexes for index-only
-/// counts of totals.
+/// Sort columns. Each gets one index per direction, and one index by chain and then by the column in descending order.
 const ORDERS: [&str; 11] = [
     "tvl_usd",
     "available_liquidity_usd",
@@ -36,6 +35,7 @@ const ORDERS: [&str; 11] = [
     "total_score",
     "last_synced_at",
 ];
+/// Columns of the indexes from which Postgres counts totals without reading the table.
 const COUNTED: [&str; 2] = ["chain_slug, tier, tvl_usd, total_score", "tvl_usd, tier, chain_slug, total_score"];
 
 /// Creates the table from the running service's list.

@@ -28,13 +28,14 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// Minimum observation time of idle processes, because CPU time has a resolution of 10 ms.
 const MIN_IDLE: Duration = Duration::from_secs(5);
 
-/// Result for one number of processes.
+/// Figures measured with one number of processes.
 struct Seen {
     side: Side,
     /// Resident memory per process, in MiB.
     mib: f64,
-    /// CPU milliseconds per second of Postgres and of all processes: idle, and during ingestion.
+    /// CPU milliseconds per second without requests: of Postgres, and of all origin processes together.
     idle: [f64; 2],
+    /// Like `idle`, while one batch per second is ingested.
     ingest: [f64; 2],
 }
 
@@ -131,7 +132,7 @@ fn measure_processes(market: &Market, replicas: &[Replica], rate: f64, ids: &[St
     Ok(Seen { side: Side { cpu, rate, p50, p99 }, mib, idle, ingest })
 }
 
-/// Fails unless every process answers the same list as the first, so that all have seen the last batch.
+/// Fails unless every process answers the same list. A process that has not seen the last batch answers an older one.
 fn check_same_list(market: &Market, replicas: &[Replica]) -> Result<()> {
     let mut tags = Vec::new();
     for replica in replicas {

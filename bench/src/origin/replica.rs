@@ -18,7 +18,7 @@ use crate::{cores, http};
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(30) };
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A process. It is stopped when dropped.
+/// An origin process. It is stopped when dropped.
 pub struct Replica {
     /// Address of its edge listener.
     pub address: SocketAddr,
@@ -74,7 +74,7 @@ impl Replica {
         bail!("an origin process did not answer; {}", replica.service.last_lines())
     }
 
-    /// The process as a [`Peer`] that is requested for the list.
+    /// The process as a [`Peer`] that answers the public list.
     pub fn peer(&self, market: &Market) -> Result<Peer> {
         Ok(Peer { address: self.address, pid: self.service.pid(), write: Box::new(market.signed_list()?) })
     }

@@ -37,7 +37,6 @@ const CHECKED: [&str; 10] = [
     "/v1/vaults?page=100000",
 ];
 
-/// The kind of peer.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Fastify with pg.
@@ -119,7 +118,7 @@ impl SqlPeer {
         Ok(())
     }
 
-    /// The process as a [`Peer`].
+    /// The process as a [`Peer`] that answers the public list.
     pub fn peer(&self) -> Peer {
         let request = plain(LIST);
         let write = Box::new(move |out: &mut Vec<u8>| out.extend_from_slice(&request));

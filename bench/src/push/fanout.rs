@@ -21,7 +21,7 @@ use crate::{Plan, cores};
 const SUBSCRIBERS: usize = 1_000;
 /// Payloads per second.
 const RATE: u32 = 100;
-/// Payloads of the check before the timed turns.
+/// Number of payloads of each server's first turn, which is checked but not timed.
 const CHECK: u32 = 50;
 /// Maximum CPU per delivered frame, relative to nchan.
 const TARGET_CPU: f64 = 1.5;

@@ -45,7 +45,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Options that select all parts, with this plan.
+    /// Options that select all parts, with the plan's duration and at most [`ROUNDS`] turns.
     pub fn of(plan: &Plan) -> Self {
         Options { seconds: plan.seconds, rounds: plan.rounds.min(ROUNDS), only: Only::default() }
     }

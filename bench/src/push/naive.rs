@@ -1,4 +1,4 @@
-//! `bench/naive-loop`: a sequential sender of webhooks.
+//! Runs `bench/naive-loop`, which sends each webhook to one endpoint after the other.
 
 use std::io::Write;
 use std::path::Path;
@@ -40,7 +40,7 @@ impl Naive {
         Ok(self.events.flush()?)
     }
 
-    /// Its CPU time so far.
+    /// CPU time of the sender so far.
     pub fn cpu(&self) -> Result<Duration> {
         measure::cpu_time(self.child.id())
     }

@@ -51,13 +51,13 @@ impl Ours {
         Ok(())
     }
 
-    /// A setting of the database.
+    /// Current value of a Postgres setting.
     pub fn setting(&self, name: &str) -> Result<String> {
         let asked = sqlx::query_scalar("select current_setting($1)").bind(name).fetch_one(&self.db.pool);
         Ok(self.runtime.block_on(asked)?)
     }
 
-    /// The principal of a new key.
+    /// Mints a key and returns its principal.
     pub fn principal(&self, plan: Plan) -> Result<Principal> {
         let id = self.mint(plan)?.id;
         let org = sqlx::query_scalar("select org_id from api_key where id = $1").bind(id).fetch_one(&self.db.pool);
@@ -70,7 +70,7 @@ impl Ours {
     }
 }
 
-/// Connections of the pool, and number of concurrent producers.
+/// Connections of the pool. `journal` runs as many concurrent producers.
 pub const CONNECTIONS: u32 = 32;
 
 /// Appends operations in one transaction, as `publication` does. `handed_over` is called just before the commit.

@@ -38,9 +38,8 @@ pub struct Round {
 
 /// All receivers, behind one address.
 pub struct Receivers {
-    /// Their listening address.
     pub address: SocketAddr,
-    /// The current round.
+    /// Deliveries of the current round. `webhooks` replaces them when a round begins.
     pub round: Arc<Mutex<Round>>,
     /// Number of accepted connections.
     pub connections: Arc<AtomicU64>,

@@ -9,7 +9,7 @@ use memchr::memmem;
 const START: &[u8] = b"{\"n\":";
 /// Number of digits of a payload's number.
 const DIGITS: usize = 9;
-/// The first number; all numbers have the same number of digits.
+/// Number of the first payload. All numbers have [`DIGITS`] digits, so that all payloads have the same length.
 pub const FIRST: u32 = 100_000_000;
 /// Maximum length of a head, in bytes.
 const MAX_HEAD: usize = 16 * 1024;

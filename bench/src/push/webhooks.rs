@@ -29,8 +29,9 @@ const RATE: u32 = 11;
 /// Seconds of publishing per round; shorter than the timeout of an attempt at a hanging endpoint.
 const SECONDS: u32 = 8;
 const ROUNDS: usize = 3;
-/// Events per round, and their deliveries to endpoints that answer.
+/// Number of events per round.
 const EVENTS: u32 = SECONDS * RATE;
+/// Number of deliveries per round to endpoints that answer.
 const ALL: usize = EVENTS as usize * ENDPOINTS[0];
 /// Maximum time for deliveries after the last event.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -40,7 +41,7 @@ const TARGET_RATE: f64 = 1_000.0;
 /// Maximum seconds from commit to receiver.
 const TARGET_LAG: f64 = 1.0;
 
-/// Result of a round.
+/// Result of a round. `rate` is in deliveries per second, `connections` in connections per delivery.
 struct Outcome {
     rate: f64,
     /// Seconds: p50 and p99.
@@ -77,7 +78,7 @@ fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
     let calm = round(&ours, &receivers, &mut next)?;
     let mut rounds = Vec::new();
     for turn in 0..ROUNDS {
-        // The breakers have paused the hanging subscriptions of the previous round.
+        // Add new hanging endpoints, because the breakers have paused the subscriptions of the previous round.
         for endpoint in 0..ENDPOINTS[1] {
             subscribe(&ours, &owner, &format!("https://{}{HANG_PREFIX}{turn}/{endpoint}", receivers.address))?;
         }

@@ -16,12 +16,11 @@ const EVENTS: u64 = 100_000;
 /// Events per batch.
 const BATCH: u64 = 10_000;
 const VAULTS: u32 = 100;
-/// Maximum milliseconds, on an otherwise idle machine.
+/// Maximum 99th percentile of a page's latency in milliseconds, on an otherwise idle machine.
 const TARGET: f64 = 20.0;
-/// Number of the oldest events, which share a word.
+/// Number of the oldest events that contain the word `olden`.
 const OLD: u64 = 1_600;
-/// Searches by frequency of the words: in every event, in one of eight or ten, in one of five thousand, only in old events, in none; two
-/// words, and a phrase.
+/// Searches for words of different frequencies, for two words and for a phrase. Each has a description and a target.
 const SEARCHES: [(&str, &str); 9] = [
     ("a word of every event", "/v1/events?search=venue"),
     ("a word of one in ten", "/v1/events?search=oracle3"),
@@ -75,9 +74,9 @@ fn fill(market: &Market) -> Result<()> {
     Ok(())
 }
 
-/// One event. Its words repeat with coprime periods, so that every combination occurs.
+/// One event. Most of its words repeat with coprime periods, so that they occur in many combinations.
 fn event(number: u64) -> Value {
-    // Two years, one event every ten minutes.
+    // The events are ten minutes apart, so they span almost two years.
     let minute = (EVENTS - number) * 10;
     let (year, rest) = (2026 - minute / 525_600, minute % 525_600);
     let (month, day, hour) = (1 + (rest / 43_200) % 10, 1 + (rest / 1_440) % 28, (rest / 60) % 24);

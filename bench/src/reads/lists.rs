@@ -12,8 +12,9 @@ use crate::report::Report;
 use crate::versus::{self, Peer, cpu_micros, rate};
 
 const ROWS: u32 = 10_000;
-/// Maximum duration and number of loads per list, because there are many lists.
+/// Maximum seconds of one load; low, because there are many lists.
 const SECONDS: f64 = 2.0;
+/// Maximum number of loads per list.
 const ROUNDS: usize = 3;
 const TARGET: f64 = 0.5;
 /// Minimum MB of body per second on one core.

@@ -13,7 +13,7 @@ use crate::{Plan, http, load};
 
 const CASES: u32 = 5_000;
 const VAULTS: u32 = 100;
-/// Maximum milliseconds, on an otherwise idle machine.
+/// Maximum 99th percentile of a page's latency in milliseconds, on an otherwise idle machine.
 const TARGET: f64 = 5.0;
 
 /// Measures a page of fifty cases.

@@ -11,11 +11,11 @@ use crate::{Plan, load};
 
 const STORED: u32 = 8_760;
 const CHARTED: usize = 360;
-/// Number of vaults with such a history, so that one history is a small part of the table.
+/// Number of vaults with a year of hourly readings, so that the requested history is a small part of the table.
 const HISTORIES: u32 = 10;
-/// Number of other vaults.
+/// Number of simulated vaults in addition to [`HISTORIES`].
 const VAULTS: u32 = 100;
-/// Maximum milliseconds, on an otherwise idle machine.
+/// Maximum median latency in milliseconds, on an otherwise idle machine.
 const TARGET: f64 = 5.0;
 
 /// Measures the snapshots route on one connection.

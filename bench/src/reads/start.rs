@@ -24,7 +24,7 @@ pub fn measure(data: &Path, report: &mut Report) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("rds-bench-start-{}", std::process::id()));
     let build = folder.join("build");
     std::fs::create_dir_all(&build)?;
-    // `up` uses another build profile than the other benchmarks; this run builds it.
+    // This untimed run builds the programs, because `up` uses another build profile than the other benchmarks.
     first_answer(&build)?;
     let first = first_answer(&folder)?;
     let second = first_answer(&folder)?;

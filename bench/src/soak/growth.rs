@@ -1,7 +1,7 @@
 //! Growth of memory: the limits, and the slope of a series' regression line.
 
-/// Maximum growth of the edge's runtime above that of the bare Worker in the last half, in MB per minute. At a hundred requests per
-/// second this is half a KB per request, less than one leaked header map per request.
+/// Maximum difference between the memory growth of the edge's runtime and of the bare Worker's in the last half of the run, in MB per
+/// minute. At a hundred requests per second, 3 MB per minute are half a KB per request, less than one leaked header map.
 pub const MAX_EXCESS_GROWTH: f64 = 3.0;
 /// Maximum resident memory of the edge's runtime in MB; the limit that `origin/OPERATING.md` recommends.
 pub const MAX_MB: f64 = 512.0;

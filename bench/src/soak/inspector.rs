@@ -12,7 +12,7 @@ const REQUEST: &[u8] = br#"{"id":1,"method":"Runtime.getHeapUsage"}"#;
 /// First byte of a final text frame.
 const TEXT: u8 = 0x81;
 const MASKED: u8 = 0x80;
-/// Maximum length of the handshake's head.
+/// Maximum length of the handshake's head, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
 /// An isolate's heap, in bytes.
@@ -26,7 +26,7 @@ pub struct Heap {
     pub buffers: u64,
 }
 
-/// The heap of the isolate of the service with this name.
+/// Heap of the isolate that runs the workerd service `service`.
 pub fn heap(inspector: SocketAddr, service: &str) -> Result<Heap> {
     let mut stream = TcpStream::connect(inspector).context("no inspector")?;
     stream.set_read_timeout(Some(TIMEOUT))?;

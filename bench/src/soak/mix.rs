@@ -21,7 +21,6 @@ const BATCH: usize = 20;
 /// Maximum fraction of requests with an unexpected status or a cut connection.
 const MAX_UNEXPECTED: f64 = 0.01;
 
-/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// The same list each time, with a key.
@@ -40,7 +39,7 @@ pub enum Kind {
     Batch,
 }
 
-/// The order of kinds: of twenty requests six are hits, four are misses, and so on.
+/// The kinds of twenty consecutive requests. The order repeats, and mixes the kinds so that none comes in bursts.
 const ORDER: [Kind; 20] = {
     use Kind::{Anonymous as A, Batch as B, Confirm as C, Hit as H, Limited as L, Miss as M, Unknown as U};
     [H, A, M, C, H, U, M, A, H, B, H, L, M, A, H, C, U, M, H, L]
@@ -100,7 +99,7 @@ impl Callers {
     fn next(&self) -> (Kind, Vec<u8>) {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let kind = ORDER.get(number as usize % ORDER.len()).copied().unwrap_or(Kind::Hit);
-        // Distinct values for addresses, keys and thresholds.
+        // Spread consecutive numbers over all bits, so that addresses and unknown keys look random.
         let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let [.., second, third, fourth] = (spread >> 40).to_be_bytes();
         let address = format!("cf-connecting-ip: 10.{second}.{third}.{fourth}\r\n");

@@ -135,7 +135,7 @@ fn mb(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Growth in the last half, in MB per minute.
+/// Memory growth in the last half of the run, in MB per minute.
 fn growth(readings: &[Reading], of: impl Fn(&Reading) -> u64) -> Result<f64> {
     let series: Vec<_> = readings.iter().map(|reading| (reading.minute, mb(of(reading)))).collect();
     growth::slope(growth::last_half(&series)).context("the soak ended before there were two readings")

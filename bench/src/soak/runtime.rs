@@ -23,12 +23,11 @@ use crate::{cores, http};
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Additional modules, the main module first.
+/// Modules of `bench/soak` that add the route `/__memory` to the Worker. The first is the main module.
 const MODULES: [&str; 2] = ["measured.mjs", "memories.mjs"];
 
 /// The running edge. It is stopped when dropped.
 pub struct Runtime {
-    /// Its listening address.
     pub address: SocketAddr,
     inspector: SocketAddr,
     service: Service,

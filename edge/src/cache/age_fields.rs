@@ -9,7 +9,7 @@ use memchr::memmem;
 use rds_shared::wire::page::write_u64;
 use std::ops::Range;
 
-/// A JSON string cannot contain one of these patterns, because quotes in strings are escaped.
+/// `FRESHNESS`, `AGE` and `HEARTBEAT` match only field names, never text inside a JSON string, because quotes in strings are escaped.
 const FRESHNESS: &[u8] = b"\"freshness_seconds\":";
 const AGE: &[u8] = b"\"age_seconds\":";
 const HEARTBEAT: &[u8] = b"\"heartbeat_seconds\":";
@@ -27,7 +27,7 @@ pub struct AgeFields(Vec<AgeField>);
 struct AgeField {
     digits: Range<usize>,
     value: u64,
-    /// For a fresh feed: the largest age at which it is still fresh.
+    /// The largest age in seconds at which a feed that is fresh now stays fresh; `None` for any other age.
     fresh_until: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ impl AgeFields {
         self.0.is_empty()
     }
 
-    /// The body with all ages `seconds` higher.
+    /// The body with all ages `seconds` higher, in which feeds that have passed their heartbeat are `stale`.
     pub fn aged(&self, body: &[u8], seconds: u64) -> Vec<u8> {
         let mut out = Vec::with_capacity(body.len().saturating_add(self.0.len().saturating_mul(MAX_DIGITS)));
         let mut copied = 0;

@@ -67,7 +67,7 @@ impl Entry {
         }
     }
 
-    /// Whole seconds since the origin last confirmed it (RFC 9111, section 4.2.3).
+    /// Whole seconds since the origin last confirmed the response (RFC 9111, section 4.2.3).
     pub fn age(&self, now: Timestamp) -> u64 {
         u64::try_from(now.seconds_since(self.confirmed_at)).unwrap_or(0)
     }
@@ -81,17 +81,17 @@ impl Entry {
         }
     }
 
-    /// Whether it includes every change up to `known`.
+    /// Whether the response includes every change up to `known`.
     pub fn covers(&self, known: &TagVersions) -> bool {
         self.tags.covers(known)
     }
 
-    /// Whether it can no longer be used at `now`.
+    /// Whether the response can no longer be used at `now`, not even if the origin fails.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.lifetime.condition(self.age(now)) == Condition::Expired
     }
 
-    /// Whether the origin confirmed it later than `other`.
+    /// Whether the origin confirmed this response later than `other`.
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.confirmed_at > other.confirmed_at
     }
@@ -122,8 +122,8 @@ impl Entry {
 
     /// Headers and body of the response stored in the Cache API.
     ///
-    /// The Cache API only honours `Cache-Control`, has no stale-if-error, and would evaluate conditions itself. So it only sees how long to
-    /// retain the response; everything else is in metadata headers.
+    /// The Cache API honours only `Cache-Control`, has no stale-if-error, and would evaluate conditions itself. Therefore `Cache-Control` only
+    /// states how long to retain the response, and metadata headers hold all other data.
     pub fn to_stored(&self) -> (Vec<(String, String)>, Rc<[u8]>) {
         let owned = |name: &str, value: String| (name.to_owned(), value);
         let mut out = vec![
@@ -139,7 +139,7 @@ impl Entry {
         (out, Rc::clone(&self.body))
     }
 
-    /// Reads a stored response; `None` if it does not have this form.
+    /// Reads a response stored by [`Self::to_stored`]; `None` if a metadata header is missing or malformed.
     pub fn from_stored(header: impl Fn(&str) -> Option<String>, body: Vec<u8>) -> Option<Self> {
         let instant = |name| header(name)?.parse().ok().map(Timestamp::from_millis);
         let seconds = |name| header(name)?.parse::<u32>().ok();

@@ -4,7 +4,7 @@ use super::Entry;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Upper bounds.
+/// Upper bounds of [`Memory`].
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     /// Bytes of all entries together.
@@ -22,7 +22,8 @@ impl Default for Bounds {
     }
 }
 
-/// The entries. An ordered map rather than a hash map, because wasm has no random hash seed and keys contain callers' text.
+/// The isolate's entries. The map is ordered, because wasm has no random hash seed: callers choose parts of the keys, and could make them
+/// collide in a hash map.
 #[derive(Debug, Default)]
 pub struct Memory {
     bounds: Bounds,

@@ -7,8 +7,8 @@
 //!
 //! # Invariants
 //!
-//! - A cached response carries the tag versions that the origin says it was made from, never those that were known when it was requested
-//!   (`edge/tests/pipeline/tags.rs`).
+//! - A cached response carries the tag versions that the origin stated in its answer, never the versions that the edge knew when it sent the
+//!   request (`edge/tests/pipeline/tags.rs`).
 //! - A response that may be withdrawn for good is not served stale once its isolate knows of a later change
 //!   (`edge/tests/pipeline/baskets.rs`).
 //! - Where access depends on the caller, the content class is part of the cache key and of the ETag (`e2e/access-copies.test.mjs`).

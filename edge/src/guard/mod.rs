@@ -1,27 +1,27 @@
-//! Keys and rate limits: two classes of Durable Objects that count exactly, and what an isolate remembers of their answers.
+//! Keys and rate limits: two classes of Durable Objects that count exactly, and the answers that an isolate remembers.
 //!
 //! Each key has one Durable Object, [`keys::state::KeyGuard`], with its record, windows and usage. Addresses share 256
-//! ([`addresses::state::AddressGuard`]), selected by neighbourhood. Both are plain state machines over synchronous
-//! storage: every admitted request is counted in a durable row before it is answered, and memory only mirrors storage.
+//! Durable Objects, [`addresses::state::AddressGuard`], selected by neighbourhood. Both are plain state machines over
+//! synchronous storage: every admitted request is counted in a durable row before it is answered, and memory only mirrors storage.
 //! So an eviction, a crash or a second instance never admits an extra request. For a busy key an isolate reserves
 //! requests in advance and admits them by itself: see [`keys::reserved`] in the isolate and [`keys::outstanding`] in
 //! the Durable Object. Sixteen [`register`]s list the keys that the origin knows, so that a guessed key gets no Durable
-//! Object. The modules called `object` are the runtime around the state machines; they answer concurrent requests in
-//! one group commit ([`objects::group_commit`]). [`objects::client`] makes the Worker's calls to them.
+//! Object. The modules called `object` connect the state machines to the runtime; they answer concurrent requests in
+//! one group commit ([`objects::group_commit`]). [`objects::client`] makes the Worker's calls to the Durable Objects.
 //!
 //! # Invariants
 //!
 //! - A request is counted in a row of its Durable Object's storage before it is answered; requests that arrive together share one commit. Memory only
 //!   mirrors storage, so an eviction, a crash or a second instance admits no extra request (`edge/tests/guard/exactness.rs`).
-//! - An isolate admits by itself only reserved requests: counted in storage before, for 250 ms at most. It reports what it used and the Durable Object
-//!   takes back the rest (`edge/tests/guard/reservations.rs`).
+//! - An isolate admits by itself only reserved requests, which were counted in storage before, for 250 ms at most. It reports how many it admitted, and
+//!   the Durable Object takes back the unused ones (`edge/tests/guard/reservations.rs`).
 //! - A key's record is a lease of 30 seconds. A revocation is permanent; it is acknowledged when it is stored and every remembered refusal and reservation
 //!   has expired (`edge/tests/access.test.mjs`).
-//! - While the origin cannot be asked, the record of a valid key stays usable for 12 hours after its last confirmation, provided the origin pushes changes
-//!   of keys to the edge. Limits stay exact (`edge/tests/pipeline/outages.rs`).
+//! - While look-ups at the origin fail, the record of a valid key stays usable for 12 hours after its last confirmation, provided the origin pushes
+//!   changes of keys to the edge (`edge/src/guard/keys/record_kept_tests.rs`). Limits stay exact (`edge/tests/access.test.mjs`).
 //! - A presented credential is never anonymous access. If it cannot be checked the answer is 503, or 401 if it was refused within the last hour.
-//! - A valid key is never refused for the address it comes from. Rejected keys are charged to their address; a key that the origin does not know gets no
-//!   Durable Object.
+//! - A valid key is never refused for the address it comes from, except on `/v1/status` and `/v1/health`, which limit addresses only. Rejected keys are
+//!   charged to their address; a key that the origin does not know gets no Durable Object.
 //! - A request without a valid key is charged to its address and its neighbourhood in one write of one Durable Object, or to neither. The choice of
 //!   Durable Object depends on the neighbourhood and a secret. A full Durable Object deletes idle rows
 //!   (`edge/tests/guard/addresses.rs`).

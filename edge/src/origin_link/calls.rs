@@ -75,7 +75,7 @@ async fn first<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut 
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Calls the origin if the breaker allows it; the answer must include the changes up to `known`. With a cached `copy` the call is
-    /// conditional, and its timeout is the shorter of the origin timeout and the read deadline.
+    /// conditional. With a `copy`, or on a health route, the timeout is the shorter of the origin timeout and the read deadline.
     pub(crate) async fn ask(
         &self,
         asked: &OriginRequest,

@@ -1,6 +1,6 @@
 //! The origin's messages about changed keys and tags. Each is acknowledged only after no isolate can act on the earlier state.
 //!
-//! Without a valid edge assertion by the origin, these paths answer 404 like any unknown path.
+//! For a request without a valid signature of the origin, these paths answer 404 like any unknown path.
 
 use crate::guard::addresses::denials::KEY_LEASE_MILLIS;
 use crate::guard::objects::message::{KeyMessage, KeyReply};
@@ -31,7 +31,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
                 .log(&format!("{} the update of key {} could not be stored: {reply:?}", self.request_id, record.id));
             return Err(ErrorCode::ServiceUnavailable.into());
         }
-        // If the register cannot be reached, it asks the origin when the key is first used.
+        // If the register cannot be reached now, it looks the key up at the origin when the key is first used.
         let listed = self.host.register(&digest, &KeyMessage::List { digest }).await;
         if listed != Ok(KeyReply::Done) {
             self.host
@@ -42,8 +42,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         Ok(Answer::Done)
     }
 
-    /// Receives changed tags. A replay is harmless, because versions only grow. The answer lists every version that this edge knows. An
-    /// origin whose database is behind one of these versions concludes that the database was restored.
+    /// Receives changed tags. A replay is harmless, because versions only grow. The answer lists every version that this edge has. An origin
+    /// whose database is behind one of these versions detects that the database was restored.
     pub(crate) async fn receive_tag_invalidation(&self) -> Result<Answer, ApiError> {
         let Some(TagInvalidation { versions }) = self.read_message(TAG_INVALIDATION_PATH).await else {
             return Err(ApiError::not_found("route"));
@@ -58,7 +58,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             return Err(ErrorCode::ServiceUnavailable.into());
         };
         self.isolate.tag_lease.borrow_mut().record_versions(&versions);
-        // Every lease granted before this message lapses within `TAG_LEASE`. An empty message only asks for the versions.
+        // Every lease granted before this message lapses within `TAG_LEASE`. An empty message only requests the versions.
         if !versions.is_empty() {
             self.host.wait(TAG_LEASE).await;
         }

@@ -80,7 +80,7 @@ impl UnsignedCall {
         }
     }
 
-    /// Asks for an event stream.
+    /// Makes this a request for an event stream.
     pub fn streaming(self) -> Self {
         UnsignedCall { streams: true, ..self.with("accept", headers::EVENT_STREAM) }
     }
@@ -117,7 +117,7 @@ impl UnsignedCall {
 /// A complete request to the origin: no headers other than these are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// GET for GET and HEAD.
+    /// The method sent to the origin; a caller's HEAD is sent as GET.
     pub method: Method,
     /// Canonical path and query.
     pub target: String,

@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use worker::js_sys::Uint8Array;
 
-/// Most bodies kept, and the largest kept body in bytes.
+/// Maximum number of kept bodies.
 const MAX_BODIES: usize = 16;
+/// Maximum size of a kept body, in bytes.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 
 /// The bodies, most recent first.

@@ -41,7 +41,7 @@ pub async fn read(stream: &ReadableStream, max_bytes: usize) -> Result<Vec<u8>, 
         }
         body.extend_from_slice(&bytes.to_vec());
     };
-    // The cancellation of the unread rest is not awaited.
+    // Cancel the unread part of the body, but do not wait for the end of the cancellation.
     let _ = reader.cancel();
     Err(fault)
 }

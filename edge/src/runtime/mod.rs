@@ -204,7 +204,7 @@ impl Host for Runtime<'_> {
 
 impl Guards for Runtime<'_> {
     async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
-        // The Durable Object of a key that is new to this isolate may have to ask the origin first.
+        // The Durable Object of a key that is new to this isolate may have to call the origin first.
         let known = matches!(message, KeyMessage::Update { .. })
             || ISOLATE.with(|isolate| isolate.guards.spray.borrow().knows(digest));
         let origin = if known { Duration::ZERO } else { self.config.origin_timeout };
@@ -213,7 +213,7 @@ impl Guards for Runtime<'_> {
     }
 
     async fn register(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
-        // The register may have to ask the origin first.
+        // The register may have to call the origin first.
         let limit = self.config.guard_timeout.saturating_add(self.config.origin_timeout);
         self.objects.register(digest, message, limit).await
     }

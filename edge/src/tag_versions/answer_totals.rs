@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// How long counts and the sequence numbers of isolates are kept, in minutes.
 const KEPT_MINUTES: i64 = EDGE_ANSWERS_MINUTES as i64;
-/// Most isolates whose last sequence number is kept; the isolates with the oldest last report are dropped first.
+/// Maximum number of isolates whose last sequence number is kept. The isolates with the oldest last report are dropped first.
 const MAX_ISOLATES: usize = 4_096;
 
 /// The stored state.

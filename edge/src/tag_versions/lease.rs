@@ -23,7 +23,7 @@ pub struct Lease {
 #[derive(Debug, Clone, Copy)]
 struct Renewal {
     from: Timestamp,
-    /// Whether the Durable Object replied. If not, cached responses are judged by age and by the versions already known.
+    /// Whether the Durable Object replied. If not, cached responses are used according to their age and the versions already known.
     replied: bool,
 }
 
@@ -32,7 +32,7 @@ struct Renewal {
 pub enum State {
     /// The request proceeds with current versions.
     Held,
-    /// The request proceeds with the versions known, because the Durable Object did not answer a moment ago.
+    /// The request proceeds with the versions already known, because the Durable Object did not answer within the last second.
     Unknown,
     /// The request waits for a renewal.
     Lapsed,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     proptest! {
-        /// The guarantee to the origin: one second after the Durable Object stored a version, every request that proceeds knows it.
+        /// The guarantee to the origin: one second after the Durable Object stored a version, every request that proceeds uses this version.
         #[test]
         fn a_request_that_proceeds_a_second_after_a_change_knows_it(
             questions in prop::collection::vec((0i64..3_000, 0i64..400), 0..12),

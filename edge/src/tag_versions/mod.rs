@@ -1,14 +1,14 @@
 //! Tag versions: one version for each tag, kept by one Durable Object and leased to every isolate.
 //!
 //! The origin reports each change to the Durable Object, which acknowledges it once every earlier lease has expired. A cached response carries
-//! the versions that the origin made it from; one that lags behind the lease is revalidated before it is served.
+//! the versions that the origin made it from. A cached response with older versions than the lease is revalidated before it is served.
 //!
 //! | file | content |
 //! |---|---|
 //! | `lease` | which versions an isolate treats as current, for how long, and when it renews |
 //! | `register` | the Durable Object's versions and their storage; versions only grow |
 //! | `answer_totals` | counts of responses that isolates gave without the origin, to be sent to the origin |
-//! | `object` | the Durable Object that holds `register` and `answers` |
+//! | `object` | the Durable Object that holds `register` and `answer_totals` |
 //!
 //! # Invariants
 //!
@@ -45,6 +45,6 @@ pub struct TagMessage {
 /// Reply of the Durable Object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagReply {
-    /// Every version that the Durable Object knows.
+    /// All versions that the Durable Object has stored.
     pub versions: TagVersions,
 }

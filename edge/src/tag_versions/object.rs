@@ -1,5 +1,5 @@
-//! The Durable Object that keeps tag versions and response counts: the runtime around [`super::register::Register`] and
-//! [`super::answer_totals::Answers`], and their SQLite storage.
+//! The Durable Object that keeps tag versions and response counts. It runs [`super::register::Register`] and
+//! [`super::answer_totals::Answers`] on SQLite storage.
 
 use super::answer_totals::{Answers, AnswersDisk, Change, Stored};
 use super::register::{EpochDisk, Register};

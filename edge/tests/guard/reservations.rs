@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// Asks the Durable Object. A refusal is asked again while a reservation is unsettled.
+    /// Charges the request at the Durable Object; repeats a refused charge while a reservation is unsettled.
     fn ask(&mut self, isolate: usize, route: RouteId) -> Option<Verdict> {
         let settled = self.isolates[isolate].over(&self.key, self.at());
         let (arrives, answered) = self.delivery();

@@ -1,4 +1,4 @@
-//! The OpenAPI document. It is compiled in, so the origin is never asked for it.
+//! The OpenAPI document. It is compiled in, so the edge serves it without calling the origin.
 
 use crate::world::*;
 

@@ -66,7 +66,7 @@ impl Inbound for Ask {
     }
 }
 
-/// An answer that does not come from the origin.
+/// The answer without a signature, as if something else had answered in place of the origin.
 pub fn unsigned(answer: OriginAnswer) -> OriginAnswer {
     OriginAnswer { signature: Some(UNSIGNED.to_owned()), ..answer }
 }
@@ -74,7 +74,7 @@ pub fn unsigned(answer: OriginAnswer) -> OriginAnswer {
 /// Marks an answer without a signature.
 const UNSIGNED: &str = "unsigned";
 
-/// The answer as received: signed by the origin for this call, unless the test says otherwise.
+/// The answer as the edge receives it: signed by the origin for this call, unless it comes from [`unsigned`] or the test set a signature.
 pub fn arrived(call: &Call, mut answer: OriginAnswer) -> OriginAnswer {
     let is_stream = call.streams && answer.is_stream();
     answer.digest = (!is_stream).then(|| BodyDigest::of(&answer.body));

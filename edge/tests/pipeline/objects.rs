@@ -35,22 +35,25 @@ pub struct Objects {
     pub older: RefCell<BTreeMap<KeyDigest, KeyRecord>>,
     /// Requests that isolates reported later, because the Durable Object had not counted them.
     pub tallies: RefCell<Vec<(KeyDigest, Tally)>>,
-    /// Calls to Durable Objects of keys, and of addresses.
+    /// Number of calls to Durable Objects of keys.
     pub key_calls: Cell<usize>,
+    /// Number of calls to Durable Objects of addresses.
     pub address_calls: Cell<usize>,
-    /// Which Durable Objects do not answer.
+    /// Whether the Durable Objects of keys and the registers do not answer.
     pub keys_are_away: Cell<bool>,
+    /// Whether the Durable Objects of addresses do not answer.
     pub addresses_are_away: Cell<bool>,
     /// Whether Durable Objects of keys answer that the key cannot be judged.
     pub origin_is_away: Cell<bool>,
     /// Settled reservations in order.
     pub settled: RefCell<Vec<Settled>>,
-    /// Requested reservations, and what was granted.
+    /// Requested reservations, each with the granted reservation, if any.
     pub reserved: RefCell<Vec<(ReserveAsk, Option<Reservation>)>>,
     ledgers: RefCell<BTreeMap<KeyDigest, Ledger>>,
     addresses: RefCell<BTreeMap<(u8, String, AddressBudget), AddressCount>>,
-    /// Listed keys, and look-ups at registers.
+    /// Keys listed in registers.
     listed: RefCell<BTreeSet<KeyDigest>>,
+    /// Look-ups at registers, in order.
     pub look_ups: RefCell<Vec<LookUp>>,
 }
 

@@ -15,7 +15,7 @@ fn news(body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
     origin_message(KEY_UPDATE_PATH, body, key, principal, seconds)
 }
 
-/// A message to `target`, signed by the origin at `seconds`.
+/// A message to `target`, signed with `key` as `principal` at `seconds` (Unix time).
 pub fn origin_message(target: &'static str, body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
     let key = AssertionKey::parse(key).unwrap();
     let signed = SignedRequest { method: "POST", target, body, principal };

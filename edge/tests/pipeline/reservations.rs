@@ -23,7 +23,7 @@ fn rate(reply: &Reply) -> (u16, Option<u32>) {
     (reply.status, reply.header("x-ratelimit-remaining").map(|left| left.parse().unwrap()))
 }
 
-/// Sends requests until a reservation exists.
+/// Sends twenty requests, after which the isolate has a reservation.
 fn busy(world: &World) {
     for _ in 0..20 {
         assert_eq!(world.send(&keyed("/v1/vaults")).status, 200);

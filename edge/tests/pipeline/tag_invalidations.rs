@@ -5,7 +5,7 @@ use crate::world::*;
 use rds_shared::access::link::{ORIGIN, TAG_INVALIDATION_PATH};
 use rds_shared::route::TagVersions;
 
-/// The origin's message with the current tag versions.
+/// The origin's message that states the tag versions `versions`.
 pub fn tag_message(world: &World, versions: &str) -> Ask {
     let body = format!("{{\"versions\":\"{versions}\"}}");
     origin_message(TAG_INVALIDATION_PATH, body.as_bytes(), KEY, ORIGIN, world.now().as_seconds())

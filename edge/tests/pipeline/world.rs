@@ -45,8 +45,9 @@ pub struct World {
     pub meanwhile: Cell<TagVersions>,
     /// Whether the origin accepts calls but answers none.
     pub hangs: Cell<bool>,
-    /// Timeouts of background probes, and whether the probes end at once.
+    /// Timeouts of the background probes, in order.
     pub probes: RefCell<Vec<Duration>>,
+    /// Whether background probes end at once. If not, [`World::land_probe`] ends them.
     pub probes_land: Cell<bool>,
     /// How often a report of response counts was scheduled.
     pub counts_arranged: Cell<usize>,
@@ -134,7 +135,6 @@ impl World {
         }
     }
 
-    /// The current time.
     pub fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.millis.get())
     }

@@ -5,12 +5,12 @@ use super::{Comparison, follow, items, members, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The direction in which the values of a schema travel.
+/// Whether the client sends or reads the values of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// The client sends them.
+    /// The client sends the values.
     Sent,
-    /// The client reads them.
+    /// The client reads the values.
     Read,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Comparison<'a> {
         self.together(place, was, is, direction);
     }
 
-    /// Every type that a client could send must still be accepted, and a client must not read any type that is new.
+    /// A client must be able to send values of the same types as before, and must not receive values of a new type.
     /// Returns false if the new schema allows every type, because each further comparison would report the same break.
     fn types(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) -> bool {
         match (types(self.was, was), types(self.is, is), direction) {
@@ -70,8 +70,8 @@ impl<'a> Comparison<'a> {
         true
     }
 
-    /// An `enum` may not lose a value, because a lost value is usually a renamed one, and clients that test for it
-    /// would miss it. In a response it may gain values, which the documentation tells clients to expect.
+    /// An `enum` must keep its values: a removed value has usually been renamed, and a client that tests for the old name
+    /// would miss the new one. In a response, an `enum` may gain values, because the documentation tells clients to expect them.
     fn words(&mut self, place: &str, was: &Value, is: &Value, direction: Direction) {
         let (before, now) = (words(was), words(is));
         match (direction, before, now) {
@@ -87,7 +87,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Bounds may not become narrower for what is sent, nor wider for what is read.
+    /// Bounds must not become narrower for values that the client sends, nor wider for values that it reads.
     fn bounds(&mut self, place: &str, was: &Value, is: &Value, direction: Direction) {
         for (name, is_least) in [
             ("minimum", true),
@@ -118,7 +118,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Patterns and formats: what is sent may not get a new rule, and what is read must keep its rule.
+    /// Compares patterns and formats. A value that the client sends must not get a new one; a value that it reads must keep its own.
     fn spelling(&mut self, place: &str, was: &Value, is: &Value, direction: Direction) {
         for (name, verb) in [("pattern", "matches"), ("format", "is a")] {
             let (before, now) = (was.get(name), is.get(name));

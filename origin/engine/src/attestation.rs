@@ -1,4 +1,4 @@
-//! Ed25519: checking what reviewers signed, and signing for the reviewers of the simulation.
+//! Ed25519 signatures: verifies those of reviewers, and signs for the reviewers of the simulation.
 //!
 //! Verification is strict (RFC 8032, with small-order keys refused), so that all verifiers agree about a signature.
 
@@ -64,7 +64,8 @@ pub fn message(
     Ok(statement.message())
 }
 
-/// The attestation as served, or `None` if its signature does not verify against the current rows.
+/// The attestation as served. `None` if the key was not valid at the time of signing, or if the signature does not verify for the message
+/// rebuilt from the stored rows.
 pub fn proven(row: &SignedRow) -> Option<Attestation> {
     let key = row.keys.iter().find(|key| key.key_id == row.key_id && key.counts_at(row.signed_at))?;
     let message = message(&row.subject, row.product_id.as_deref(), &row.reviewer_id, row.signed_at).ok()?;

@@ -1,4 +1,4 @@
-//! Randomness: the only place that reads it from the operating system.
+//! The only place that reads randomness from the operating system.
 
 /// `N` unpredictable bytes, for keys, run ids and nonces.
 ///

@@ -1,9 +1,9 @@
 //! The platform's fail-safe mode: what the operator set, what the sanity checks of score runs found, and the mode in force.
 //!
-//! The worse of the two is in force. Sanity checks can only set `degraded`: the first good full run ends it, but never ends a mode
-//! that an operator set. An operator's `normal` ends both: the operator has reviewed the held-back run, so the next full run is due
-//! at once and may change any number of tiers. While an operator sets `degraded` or `fail_closed`, no score run is made: facts are
-//! ingested, and scores, their history and their events wait for the next run.
+//! The worse of the operator's mode and the sanity checks' mode is in force. Sanity checks can only set `degraded`: the first good full run
+//! ends it, but never ends a mode that an operator set. An operator's `normal` ends both: the operator has reviewed the held-back run, so
+//! the next full run is due at once and may change any number of tiers. While an operator sets `degraded` or `fail_closed`, no score run is
+//! made: facts are ingested, and scores, their history and their events wait for the next run.
 //!
 //! `fail_closed` means that the published scores must not be relied on. `normal` therefore makes a full run first and commits it
 //! together with the mode; if a sanity check holds that run back, the mode stays `fail_closed`.
@@ -13,7 +13,7 @@
 //!
 //! - The sanity checks end `degraded` only if they set it; they never change what an operator set. The record of who changed the mode,
 //!   when and why is never rewritten (`origin/tests/it/service/fail_safe.rs`).
-//! - The mode is part of its tag's version, so a process that knows the version knows the mode and never returns to an older one.
+//! - The version of `Tag::FailSafe` encodes the mode, so a process reads version and mode together and never returns to an older mode.
 
 use crate::clock::Clock;
 use crate::scoring_run;
@@ -29,7 +29,7 @@ use sqlx::Acquire;
 
 /// Tags touched when the mode changes.
 pub const MODE_TAGS: [Tag; 1] = [Tag::FailSafe];
-/// Tags touched by `normal`, which may publish a run.
+/// Tags touched when an operator sets `normal`, which may publish a run.
 pub const NORMAL_TAGS: [Tag; 4] = [Tag::FailSafe, Tag::Vaults, Tag::Assets, Tag::Events];
 /// The author recorded for changes made by the sanity checks.
 pub const SANITY_CHECKS: &str = "guard";
@@ -64,7 +64,8 @@ pub async fn set_operator_mode(
             let before = table::lock(&mut tx).await?;
             let mut after = Stored { mode, reason: Some(reason.clone()), ..before.clone() };
             if mode == FailSafeMode::Normal {
-                // While runs were held back or suspended, tiers of more than a fifth of the vaults may have changed.
+                // While runs were held back or suspended, the tiers of many vaults may have changed. `accepted` lets the next full run
+                // change any number of tiers.
                 after.accepted = before.accepted || before.held.is_some() || before.mode != FailSafeMode::Normal;
                 after.held = None;
             }

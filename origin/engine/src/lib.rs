@@ -1,10 +1,10 @@
-//! What changes facts: ingest, scoring, publication, baskets and research, without any transport.
+//! The write side of the service: ingest, scoring, publication, baskets and research. It contains no HTTP or other transport.
 //!
 //! # Invariants
 //!
 //! - One ingest batch is one transaction.
 //! - `tier == tier_of(total_score)` in every published row.
-//! - Time and randomness come in as arguments; only `clock` and `entropy` ask the operating system.
+//! - Time and randomness come in as arguments; only `clock` and `entropy` read them from the operating system.
 
 pub mod attestation;
 pub mod baskets;

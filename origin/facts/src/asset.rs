@@ -17,7 +17,7 @@ fn unreviewed() -> AssetCategory {
 observations! {
     /// One deployment of an asset.
     Asset in "asset" by [id] earliest discovered_at {
-        /// Slug.
+        /// Slug that identifies the asset.
         id: String,
         /// Time of the earliest observation; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
@@ -27,7 +27,7 @@ observations! {
         address: Option<String>,
         symbol: String,
         name: Option<String>,
-        /// Category it is scored as; `unreviewed` is never scored.
+        /// Category as which the asset is scored; an asset of category `unreviewed` is never scored.
         #[serde(default = "unreviewed")]
         category: AssetCategory,
         /// The source's own tags.
@@ -35,7 +35,7 @@ observations! {
         tags: Vec<String>,
         /// Slug of the asset that a yield-bearing asset wraps.
         underlying: Option<String>,
-        /// Slugs of assets it depends on, most important first.
+        /// Slugs of the assets on which this asset depends, most important first.
         #[serde(default)]
         dependency_chain: Vec<String>,
         /// Days during which a holder cannot exit.
@@ -43,10 +43,10 @@ observations! {
         lockup_days: u32,
         /// How often the issuer attests its reserves.
         attestation_cadence: Option<AttestationCadence>,
-        /// Legal form.
+        /// Legal form of the asset, for example `money_market_fund`.
         instrument_type: Option<String>,
         issuer: Option<Issuer>,
-        /// Slug of the product that the source assigns it to; not verified.
+        /// Slug of the product to which the source assigns the asset; not verified.
         product_candidate: Option<String>,
     }
 
@@ -87,7 +87,7 @@ pub struct Issuer {
     pub name: String,
     /// Country or state of incorporation.
     pub jurisdiction: Option<String>,
-    /// For example `asset_manager`.
+    /// Type of issuer, for example `asset_manager`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
     pub website_url: Option<String>,
@@ -97,9 +97,9 @@ pub struct Issuer {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Institutional {
-    /// Legal form.
+    /// Legal form of the issuing vehicle, for example `reg_d_fund`.
     pub regulatory_wrapper: Option<String>,
-    /// Governing law.
+    /// Jurisdiction whose law governs the asset.
     pub regulatory_jurisdiction: Option<String>,
     /// Who may hold the asset.
     pub kyc_gate: Option<KycGate>,
@@ -116,7 +116,7 @@ pub struct Institutional {
     pub duration_days: Option<f64>,
     /// Base currency of the fund.
     pub currency: Option<String>,
-    /// Value in `currency`.
+    /// Value of this deployment in `currency`.
     pub aum_native: Option<f64>,
     /// USD per unit of `currency`.
     pub fx_rate_used: Option<f64>,
@@ -132,7 +132,7 @@ pub struct Institutional {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// For example `issuer_disclosure`.
+    /// Type of document, for example `issuer_disclosure`.
     pub source_type: String,
     pub source_url: Option<String>,
     pub retrieved_at: Option<At>,

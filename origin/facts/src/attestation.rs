@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 observations! {
     /// A person or organisation that signs reviews.
     Reviewer in "reviewer" by [id] {
-        /// Slug.
+        /// Slug that identifies the reviewer.
         id: String,
         /// Display name.
         name: String,

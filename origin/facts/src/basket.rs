@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 observations! {
     /// A basket. Its constituents follow from its rules and are never observed.
     Basket in "basket" by [id] {
-        /// Slug.
+        /// Slug that identifies the basket.
         id: String,
         /// Display name.
         name: String,

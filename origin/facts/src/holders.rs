@@ -50,7 +50,6 @@ pub struct Holder {
     pub balance_raw: String,
     /// Display name.
     pub label: Option<String>,
-    /// Kind of holder.
     #[serde(default = "unknown")]
     pub category: HolderCategory,
     /// How the category was determined.

@@ -108,7 +108,7 @@ pub(super) use event_columns;
 /// The row of the table `event` that an incident link fills.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
-    /// [`event_id`].
+    /// Computed with [`event_id`] from the link's `event_key`.
     pub id: i64,
     /// Scope of the observed link.
     pub scope: EventScope,

@@ -13,31 +13,30 @@ observations! {
         mapping_id: String,
         /// Display name.
         name: Option<String>,
-        /// False once it no longer exists.
+        /// False once the bridge, signer set, vendor or cluster no longer exists.
         #[serde(default = "super::yes")]
         is_active: bool,
         /// Whether a source confirms the mapping; if false, the mapping is provisional.
         verified: bool,
         /// Confidence of the mapping, as a fraction.
         confidence: Share,
-        /// Only for a signer set.
+        /// The signers; only for a mapping of type `signer_set`.
         signers: Option<Signers>,
-        /// Only for a bridge.
+        /// The bridge; only for a mapping of type `bridge`.
         bridge: Option<Bridge>,
-        /// Only for an operator cluster: names of its operators.
+        /// Names of the operators; only for a mapping of type `operator_cluster`.
         #[serde(default)]
         operators: Vec<String>,
-        /// The subjects mapped to it.
+        /// The vaults, protocols, assets, markets or feeds that are mapped to the bridge, signer set, vendor or cluster.
         #[serde(default)]
         applies_to: Vec<Subject>,
     }
 }
 
-/// One mapped subject.
+/// A vault, protocol, asset, market or feed to which a mapping applies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subject {
-    /// Kind of subject.
     #[serde(rename = "type")]
     pub subject_type: SubjectType,
     /// Id of the subject; for a market or a feed `{chain_id}:{address}`.
@@ -57,7 +56,7 @@ pub struct Signers {
     /// Kind of contract.
     pub form: SignerForm,
     pub chain_id: i64,
-    /// The set's own contract.
+    /// Contract of the signer set itself.
     pub address: String,
     /// Number of keys that must sign.
     pub threshold: Option<u32>,
@@ -86,7 +85,6 @@ pub struct Permission {
     pub holders: Vec<String>,
 }
 
-/// A bridge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bridge {
@@ -98,7 +96,7 @@ pub struct Bridge {
     pub ends: Vec<BridgeEnd>,
 }
 
-/// One end of a bridge.
+/// The contract of a bridge on one chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BridgeEnd {

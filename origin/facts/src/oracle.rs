@@ -34,10 +34,10 @@ observations! {
         last_answer: Option<String>,
         /// Time of the latest update.
         last_update_at: Option<At>,
-        /// Markets that use it.
+        /// Names of the markets that use the feed.
         #[serde(default)]
         used_by: Vec<String>,
-        /// Assets that those markets price with this feed.
+        /// Symbols of the assets that these markets price with the feed.
         #[serde(default)]
         reserve_symbols: Vec<String>,
     }

@@ -22,7 +22,7 @@ observations! {
         native_symbol: Option<String>,
         /// URL of a block explorer, without trailing slash.
         explorer_url: Option<String>,
-        /// Nominal block time.
+        /// Nominal time between two blocks.
         block_time_seconds: Option<f64>,
         /// True for a settlement layer; assets on it get no chain overlay.
         #[serde(default)]
@@ -42,9 +42,8 @@ observations! {
         is_served: bool,
     }
 
-    /// A protocol.
     Protocol in "protocol" by [id] {
-        /// Slug.
+        /// Slug that identifies the protocol.
         id: String,
         /// Display name.
         name: String,
@@ -60,7 +59,7 @@ observations! {
         launched_at: Option<At>,
         /// Name of the deployed version.
         version: Option<String>,
-        /// When that version was deployed.
+        /// When the version `version` was deployed.
         version_deployed_at: Option<At>,
         /// Number of audits of the deployed version; null if not investigated.
         audits: Option<u32>,
@@ -73,9 +72,9 @@ observations! {
         bounty_usd: Option<f64>,
         /// Value locked in the whole protocol.
         tvl_usd: Option<f64>,
-        /// Strategy of its vaults that declare none, and of the protocol as a dependency.
+        /// Strategy of the protocol's vaults that declare no strategy, and of the protocol itself as a dependency of others.
         strategy: Option<Strategy>,
-        /// Protocols it depends on; null means unknown, an empty list means none.
+        /// Ids of the protocols on which this protocol depends; null means unknown, an empty list means none.
         dependencies: Option<Vec<String>>,
         /// True for a money market: `gross_interest_apy` can be derived from its rates and utilization.
         #[serde(default)]
@@ -83,7 +82,7 @@ observations! {
         /// Whether the source reads the deposit status of the protocol's vaults.
         #[serde(default)]
         deposit_probe_wired: bool,
-        /// Which of the routes `/markets`, `/strategies` and `/strategy` shows how its vaults use deposits.
+        /// Which of the routes `/markets`, `/strategies` and `/strategy` shows how the protocol's vaults use deposits.
         breakdown: Option<Breakdown>,
         /// Basis of a derived value, by field name; shown as the source in provenance.
         #[serde(default)]
@@ -92,7 +91,7 @@ observations! {
 
     /// A manager of vaults.
     Curator in "curator" by [id] earliest created_at {
-        /// Slug.
+        /// Slug that identifies the curator.
         id: String,
         /// Time of the earliest observation; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]

@@ -22,9 +22,9 @@ observations! {
         record: ExternalKind,
         /// Slug, unique within `record` and `source`.
         key: String,
-        /// Version of the methodology it is about.
+        /// Version of the methodology that the finding is about.
         model_version: String,
-        /// Chains of the vaults it counts; the record is hidden while one of them is withheld.
+        /// Chains of the vaults that the finding counts; the record is hidden while one of these chains is withheld.
         chain_ids: Vec<i64>,
         /// Content, parsed as [`Finding`].
         body: Value,
@@ -97,12 +97,12 @@ impl Finding {
     }
 }
 
-/// A validation report.
+/// A validation report of an external source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalReport {
     pub report_type: ReportType,
-    /// One sentence.
+    /// Summary of the report in one sentence.
     pub summary: String,
     /// How the result was obtained.
     pub method: String,
@@ -141,7 +141,7 @@ pub struct ExternalTried {
     pub samples: u64,
     /// Number of samples with a loss.
     pub losses: u64,
-    /// Requirements for publication that it did not meet.
+    /// Requirements for publication that the backtest did not meet.
     #[serde(default)]
     pub unmet: Vec<Unmet>,
 }
@@ -152,21 +152,21 @@ pub struct ExternalTried {
 pub struct ExternalClaim {
     /// How firm the claim is.
     pub level: Level,
-    /// Slug of the group of routes it is about.
+    /// Slug of the group of routes that the claim is about.
     pub surface: String,
-    /// The claim.
+    /// Text of the claim.
     pub statement: String,
     /// Number of rows checked.
     pub checked: u64,
     /// Number of rows that contradict the claim; with one or more, the claim stays a draft.
     pub violations: u64,
-    /// How it was checked.
+    /// How the claim was checked.
     pub method: String,
     /// Limitations of the check, at least one.
     pub weaknesses: Vec<String>,
 }
 
-/// A backtest.
+/// A backtest of an external source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalBacktest {
@@ -193,7 +193,7 @@ pub struct ExternalBacktest {
     /// Number of vaults excluded because their share price moved implausibly.
     #[serde(default)]
     pub broken_series: u64,
-    /// Number of vaults.
+    /// Number of distinct vaults in the samples.
     pub vaults: u64,
     /// Number of protocols of these vaults.
     pub protocols: u64,
@@ -203,8 +203,8 @@ pub struct ExternalBacktest {
     pub loss_groups: u64,
     /// Number of different values among the samples.
     pub distinct_values: u64,
-    /// Probability that a sample with a loss has a lower value than one without, ties counting half; absent if all samples or none have a
-    /// loss.
+    /// Probability that a sample with a loss has a lower value than a sample without a loss; ties count half. Absent if all samples or none
+    /// have a loss.
     pub auc: Option<Share>,
     /// Lower end of the 95 percent confidence interval of `auc`.
     pub auc_low: Option<Share>,
@@ -216,7 +216,8 @@ pub struct ExternalBacktest {
     pub method: String,
     /// Limitations of the backtest, at least one.
     pub weaknesses: Vec<String>,
-    /// SHA-256 of the samples, one line each: time in seconds, vault, thousandths of a point, 1 or 0; sorted in that order.
+    /// SHA-256 of the samples in hex. Each sample is one line: time in seconds, vault id, value in thousandths of a point, and 1 for a loss
+    /// or 0; sorted in that order.
     pub samples_hash: String,
 }
 
@@ -241,6 +242,6 @@ pub struct ExternalHealth {
     pub count: u64,
     /// The total; absent for a plain number.
     pub of: Option<u64>,
-    /// How it was measured.
+    /// How the count was measured.
     pub method: String,
 }

@@ -7,11 +7,11 @@ use rds_shared::rules::rwa_sources::{CandidateState, SourceType};
 observations! {
     /// A source and the result of the latest attempt to read it.
     RwaSource in "rwa_source" by [id] {
-        /// Slug.
+        /// Slug that identifies the source.
         id: String,
         /// Display name.
         name: String,
-        /// Where its figures come from.
+        /// Where the source's figures come from.
         source_type: SourceType,
         url: Option<String>,
         /// Whether the source is switched on.
@@ -22,11 +22,11 @@ observations! {
         is_configured: bool,
         /// Rank among sources; the smallest number wins.
         priority: i32,
-        /// Maximum age of the newest publication.
+        /// Maximum age of the newest publication; an older publication makes the source stale.
         max_age_seconds: i64,
         /// Time of the latest attempt to read the source.
         last_attempt_at: Option<At>,
-        /// Whether that attempt succeeded.
+        /// Whether the latest attempt succeeded.
         last_attempt_ok: Option<bool>,
     }
 

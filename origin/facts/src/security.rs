@@ -28,10 +28,10 @@ observations! {
         /// Attacked contracts; a tracked contract at one of these addresses links the row to its vaults or protocol.
         #[serde(default)]
         victims: Vec<String>,
-        /// Number of others who confirm the report.
+        /// Number of other parties that confirm the report.
         #[serde(default)]
         confirmations: u32,
-        /// Number of others who dispute the report.
+        /// Number of other parties that dispute the report.
         #[serde(default)]
         disconfirmations: u32,
         /// Loss; null if doubtful.
@@ -41,7 +41,7 @@ observations! {
         tx_hash: Option<String>,
         /// Link to the report at its source.
         native_url: Option<String>,
-        /// Other reports.
+        /// Links to other reports about the attack.
         #[serde(default)]
         links: Vec<Reference>,
         attacked_at: At,
@@ -54,19 +54,19 @@ observations! {
         /// The casebook's own id of the case.
         source_id: String,
         title: String,
-        /// Loss; null if nobody states it in dollars or if the statement is doubtful.
+        /// Loss; null if no loss in dollars is stated or the statement is doubtful.
         loss_usd: Option<Usd>,
-        /// Returned funds.
+        /// Funds that were returned to the victims.
         returned_usd: Option<Usd>,
         /// The loss in the casebook's own words.
         loss_text: Option<String>,
-        /// How reliable the figure is.
+        /// How reliable `loss_usd` is.
         loss_basis: LossBasis,
-        /// A note that readers of the figure need.
+        /// A caveat about the loss figure, for readers.
         note: Option<String>,
         /// The casebook's own severity label, served unchanged.
         severity: Option<String>,
-        /// Kind of loss.
+        /// Kind of loss, for example `exploit`.
         classification: Option<String>,
         /// Attack technique.
         technique: Option<String>,
@@ -93,7 +93,7 @@ observations! {
         contamination: Option<Contamination>,
         /// `source` of the registry row of the same attack; set together with `security_source_id`.
         security_source: Option<String>,
-        /// `source_id` of that registry row.
+        /// `source_id` of the registry row of the same attack.
         security_source_id: Option<String>,
     }
 }
@@ -102,7 +102,7 @@ observations! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contamination {
-    /// What the figure belongs to.
+    /// The case or party to which the figure belongs, as text.
     pub reason: String,
     /// Who verified it; without a verifier the case stays on the loss board.
     pub verified_by: Option<String>,

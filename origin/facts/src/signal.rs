@@ -13,7 +13,7 @@ observations! {
         /// Derived from the key; not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         id: i64,
-        /// Slug.
+        /// Slug that identifies the signal.
         signal_key: String,
         title: String,
         /// Link to the signal.
@@ -24,7 +24,7 @@ observations! {
         severity_reason: Option<String>,
         /// Weight among signals of the same severity, from 0 to 1.
         significance: f64,
-        /// Slug of the subject matter.
+        /// Slug of the signal's subject matter, for example `liquidity`.
         category: String,
         summary: Option<String>,
         /// Who or what the signal is about.
@@ -34,7 +34,7 @@ observations! {
         given_vaults: Option<Vec<StatedVault>>,
         /// Total exposure of these vaults as the source states it; absent if the service is to compute it.
         given_exposure_usd: Option<Usd>,
-        /// Number of limits that are broken.
+        /// Number of risk limits that are exceeded.
         #[serde(default)]
         breach_count: u32,
         /// Version of the methodology behind the source's impact figures.
@@ -86,7 +86,7 @@ pub struct StatedVault {
 }
 
 impl SignalReport {
-    /// Computes the derived fields.
+    /// Computes `id`, `entity_words` and `chain_ids`.
     pub fn complete(&mut self) {
         self.id = event_id(&format!("signal|{}", self.signal_key));
         let words = |entity: &Entity| {

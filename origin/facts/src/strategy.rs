@@ -20,7 +20,7 @@ observations! {
         strategy_type: Option<String>,
         /// Description in one sentence.
         description: Option<String>,
-        /// Whether it is in use.
+        /// Whether the strategy is in use.
         #[serde(default = "super::yes")]
         is_active: bool,
         /// Observed share of the vault, as a fraction.
@@ -41,7 +41,7 @@ observations! {
         /// Warnings of the source.
         #[serde(default)]
         risk_flags: Vec<String>,
-        /// Link for verification.
+        /// Link to a page on which the data can be verified.
         source_url: Option<String>,
     }
 }

@@ -75,12 +75,11 @@ impl Serialize for Percent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Signing {
-    /// A keyword.
     Word(SigningKeyword),
     Keys(SignerSet),
 }
 
-/// Keywords for who must sign.
+/// Who must sign, if it is not a multisig.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SigningKeyword {

@@ -79,9 +79,9 @@ observations! {
         /// Decimals of the deposit asset.
         asset_decimals: Option<u32>,
         curator_id: Option<String>,
-        /// How it uses deposits; defaults to the protocol's strategy.
+        /// How the vault uses deposits; defaults to the protocol's strategy.
         strategy: Option<Strategy>,
-        /// Whether it lends one asset against collateral, or holds assets.
+        /// Whether the vault lends one asset against collateral, or holds assets.
         asset_mode: AssetMode,
         deployed_at: Option<At>,
         /// First activity seen: a lower bound of the age, used if the deployment time is unknown.
@@ -149,7 +149,7 @@ observations! {
         /// Whether the vault's asset can be borrowed.
         #[serde(default = "borrow_unknown")]
         borrow_status: BorrowStatus,
-        /// Whether borrower campaigns could be read.
+        /// Whether the vault's borrower reward campaigns could be read.
         #[serde(default)]
         incentives: IncentivesStatus,
         /// Whether deposits are accepted.
@@ -160,7 +160,7 @@ observations! {
         withdraw_status: WithdrawStatus,
         /// Remaining deposit capacity.
         deposit_capacity_usd: Option<f64>,
-        /// Assets per share.
+        /// Amount of the deposit asset per share, both in whole units.
         price_per_share: Option<f64>,
         /// Unrecoverable debt.
         bad_debt_usd: Option<f64>,
@@ -183,7 +183,7 @@ observations! {
         token_address: Option<String>,
         /// Annual rate as a fraction; 0 for points, null without a price.
         apr: Option<f64>,
-        /// Link for verification.
+        /// Link to a page on which the data can be verified.
         source_url: Option<String>,
         /// Whether the campaign still runs.
         #[serde(default = "super::yes")]
@@ -238,7 +238,7 @@ pub struct ExposurePart {
     pub vault_id: Option<String>,
     /// Part of the vault's value, as a fraction.
     pub share: Share,
-    /// Source of the price.
+    /// Kind of source from which the price of the asset comes.
     #[serde(default = "no_oracle")]
     pub oracle: Oracle,
     /// Liquidation loan-to-value, as a fraction.
@@ -259,7 +259,7 @@ pub struct ExposurePart {
 }
 
 impl ExposurePart {
-    /// A part with nothing known besides its subject and share.
+    /// A part of which only the subject and the share are known.
     pub fn plain(asset_id: Option<String>, vault_id: Option<String>, share: Share) -> Self {
         ExposurePart {
             asset_id,

@@ -10,7 +10,7 @@ pub type Contract = (i64, String);
 /// Data of the files read so far that the adapters of later files need.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// Deployments of stablecoins.
+    /// Contracts of stablecoins.
     pub stablecoins: HashSet<Contract>,
     /// The listed vaults.
     pub vaults: HashMap<Contract, ListedVault>,
@@ -35,9 +35,9 @@ pub struct Known {
 pub struct ListedVault {
     /// `{protocol_id}-{chain_id}-{address}`.
     pub id: String,
-    /// Decimals of its deposit asset, if known.
+    /// Decimals of the vault's deposit asset, if known.
     pub asset_decimals: Option<u32>,
-    /// The file that lists it.
+    /// The file that lists the vault.
     pub listed_in: &'static str,
 }
 
@@ -65,13 +65,13 @@ pub enum Observed {
 
 /// Reads one file of the folder.
 pub trait Adapter {
-    /// The file's name.
+    /// Name of the file in the folder.
     const FILE: &'static str;
-    /// Files whose rows can only be read after this file's.
+    /// Files whose rows can be read only after the rows of this file.
     const NEEDED_BY: &'static [&'static str] = &[];
     /// Whether [`Self::learn`] must see every row of the file before the first row is observed.
     const READ_TWICE: bool = false;
-    /// The used fields of a row.
+    /// The fields of a row that the adapter uses.
     type Row: DeserializeOwned;
 
     /// Observations from the file as a whole, besides its rows.
@@ -79,7 +79,7 @@ pub trait Adapter {
         Vec::new()
     }
 
-    /// Records what later files need.
+    /// Adds the data of a row that later files need to `known`.
     fn learn(&self, _row: &Self::Row, _known: &mut Known) {}
 
     /// Turns a row into observations.

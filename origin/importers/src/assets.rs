@@ -18,7 +18,6 @@ pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_783_036_800);
 /// The file's category for stablecoins.
 const STABLECOIN: &str = "stablecoin";
 
-/// Reads the assets.
 pub struct Assets;
 
 /// An asset with its deployments.

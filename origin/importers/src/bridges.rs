@@ -19,7 +19,6 @@ pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
 /// Confidence for a token with several minters, in parts per million: whether this bridge minted it is unknown.
 const ONE_OF_SEVERAL: Share = Share(500_000);
 
-/// Reads the routes.
 pub struct Bridges;
 
 /// A bridge route with its end on each chain.

@@ -12,7 +12,6 @@ use serde::Deserialize;
 /// The data set states only the year of its sources, 2026; this is the earliest possible date.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
 
-/// Reads the registry of chains.
 pub struct Chains;
 
 /// A chain of the registry.

@@ -10,7 +10,6 @@ use serde::Deserialize;
 /// 2026-07-01: the file is of July 2026.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_782_864_000);
 
-/// Reads the curators.
 pub struct Curators;
 
 /// A curator.

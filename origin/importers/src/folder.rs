@@ -8,14 +8,13 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// A folder of data sets.
 pub struct Folder {
     dir: PathBuf,
     names: Vec<String>,
 }
 
 impl Folder {
-    /// Lists the folder.
+    /// Opens a folder and lists its files.
     pub fn open(dir: &Path) -> Result<Folder, ImportError> {
         let refused = |source| ImportError::Folder { dir: dir.to_owned(), source };
         let mut names = Vec::new();

@@ -22,7 +22,6 @@ use std::collections::BTreeSet;
 /// 2026-08-22, the date of the file.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_787_356_800);
 
-/// Reads the incidents.
 pub struct Incidents;
 
 /// An exploit.

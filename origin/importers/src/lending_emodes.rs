@@ -8,7 +8,6 @@ use rds_facts::fact::Kind;
 use rds_store::At;
 use serde::Deserialize;
 
-/// Reads the efficiency modes.
 pub struct LendingEmodes;
 
 /// An efficiency mode of a lending pool.

@@ -30,7 +30,6 @@ const INSTANCES: [(u32, &str, Option<&str>); 6] = [
     (3, "Whitelabel", Some("V3_WHITE_LABEL")),
 ];
 
-/// Reads the reserves.
 pub struct LendingReserves;
 
 /// A reserve of a pool or spoke, or an asset of a hub.
@@ -53,7 +52,6 @@ pub struct Row {
     source: String,
 }
 
-/// The kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RowKind {

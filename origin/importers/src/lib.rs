@@ -40,7 +40,7 @@ pub struct ImportReport {
     pub files: Vec<FileReport>,
     /// Data sets of the folder that have no adapter.
     pub not_used: Vec<String>,
-    /// What the batch changed.
+    /// The result of ingesting the batch.
     pub ingest: IngestReport,
 }
 
@@ -49,11 +49,11 @@ pub struct ImportReport {
 pub struct FileReport {
     /// Name of the file.
     pub file: &'static str,
-    /// Rows read.
+    /// Number of rows in the file.
     pub rows: u64,
-    /// Observations made from them.
+    /// Number of observations made from the file.
     pub observations: u64,
-    /// Rows that yielded nothing, by reason.
+    /// Number of rows that yielded no observation, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
 }
 

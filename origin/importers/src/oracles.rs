@@ -9,7 +9,6 @@ use rds_shared::model::oracle::FeedKind;
 use rds_store::At;
 use serde::Deserialize;
 
-/// Reads the feeds.
 pub struct Oracles;
 
 /// A price feed.

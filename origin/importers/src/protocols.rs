@@ -17,7 +17,6 @@ pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_782_864_000);
 /// vaults have one strategy each.
 const BREAKDOWNS: [(&str, Breakdown); 2] = [("morpho", Breakdown::Markets), ("yearn", Breakdown::Strategies)];
 
-/// Reads the protocols.
 pub struct Protocols;
 
 /// A protocol.

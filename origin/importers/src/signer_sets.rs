@@ -15,7 +15,6 @@ pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_787_356_800);
 /// Full confidence, in parts per million, because the permissions book names contract and permission explicitly.
 pub(super) const CERTAIN: Share = Share(1_000_000);
 
-/// Reads the multisigs.
 pub struct SignerSets;
 
 /// A multisig with its permissions.

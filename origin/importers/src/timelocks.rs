@@ -6,7 +6,6 @@ use rds_facts::{Permission, Signers};
 use rds_shared::model::mapping::SignerForm;
 use serde::Deserialize;
 
-/// Reads the timelocks.
 pub struct Timelocks;
 
 /// A timelock contract with its permissions.

@@ -9,10 +9,9 @@ use rds_shared::wire::Timestamp;
 use rds_store::At;
 use serde::Deserialize;
 
-/// Source of the history.
+/// `source` of the observations; the file does not state one.
 const SOURCE: &str = "yearn-ydaemon";
 
-/// Reads the history of prices.
 pub struct VaultHistory;
 
 /// A row: one vault on one day.

@@ -1,8 +1,8 @@
 //! vault_history_vaults.jsonl: metadata of the vaults of the daily history, most of them older than the list of vaults.
 //!
 //! A vault of `vaults.jsonl.gz` keeps the metadata of that file, which was read on chain and more recently. Only this file states which
-//! vaults were wound up; see [`ended`]. It does not supply fees that the other file lacks: where both files state fees, the fees often
-//! differ, so the two files do not mean the same fees.
+//! vaults were wound up; see [`ended`]. Its fees do not fill gaps in the other file: where both files state fees, the fees often differ, so
+//! the files define fees differently.
 
 use super::ImportError;
 use super::adapter::{Adapter, Contract, Known, ListedVault, Observed};
@@ -26,7 +26,6 @@ const PROTOCOL: &str = "yearn";
 /// `kind` of vaults that deposit into other vaults. Other kinds do not determine a strategy.
 const ALLOCATOR: &str = "Multi Strategy";
 
-/// Reads the vaults of the history.
 pub struct VaultHistoryVaults;
 
 /// A row: a vault in its last recorded state.
@@ -82,7 +81,7 @@ impl Row {
     }
 }
 
-/// The vaults that were wound up; the list of vaults does not state that.
+/// The vaults that were wound up, which only this file states.
 pub fn ended(folder: &Folder) -> Result<HashMap<Contract, Ended>, ImportError> {
     let mut ended = HashMap::new();
     for row in folder.rows::<Row>(VaultHistoryVaults::FILE)? {

@@ -1,4 +1,4 @@
-//! vaults.jsonl.gz: the listed vaults with their value when read. Their holdings were not read.
+//! vaults.jsonl.gz: the listed vaults with their value at the time of reading. Their holdings were not read.
 
 use super::adapter::{Adapter, Contract, Known, ListedVault, Observed};
 use super::bridges::Bridges;
@@ -18,7 +18,6 @@ use rds_store::At;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// Reads the listed vaults.
 #[derive(Default)]
 pub struct Vaults {
     /// Vaults that were wound up, according to `vault_history_vaults.jsonl`.

@@ -20,7 +20,6 @@ const SOURCE: &str = "beefy-v2";
 /// Kinds of vault that sell rewards and reinvest the proceeds. The file does not describe what other kinds do.
 const COMPOUNDING: [&str; 2] = ["standard", "cowcentrated"];
 
-/// Reads the compounder's vaults.
 pub struct YieldVaults;
 
 /// A vault of the compounder.

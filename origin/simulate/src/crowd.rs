@@ -7,7 +7,7 @@ use rds_facts::IncentivesStatus;
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide};
 use rds_shared::scoring::vault::{Exit, Oracle, Source};
 
-/// One reading before the run, so that a fall in the share price is known from the first hour of the run.
+/// Days before the run with one reading each. One day, so that a fall of the share price in the first hour of the run can be recognised.
 const REMEMBERED_DAYS: u32 = 1;
 
 /// Platforms with their percentage of the generated vaults. Nested vaults exist only in the scenarios.

@@ -152,22 +152,22 @@ impl Campaign {
         Campaign { id, side, reward_type, token, apr, active: true }
     }
 
-    /// Tokens for depositors.
+    /// A campaign that pays tokens to depositors.
     pub const fn supply(id: &'static str, token: &'static str, apr: f64) -> Campaign {
         Campaign::new(id, RewardSide::Supply, RewardType::TokenIncentive, token, Some(apr))
     }
 
-    /// Tokens for borrowers; `apr` is `None` if the token has no price.
+    /// A campaign that pays tokens to borrowers; `apr` is `None` if the token has no price.
     pub const fn rebate(id: &'static str, token: &'static str, apr: Option<f64>) -> Campaign {
         Campaign::new(id, RewardSide::Borrow, RewardType::TokenIncentive, token, apr)
     }
 
-    /// Points, which have no price.
+    /// A campaign that pays points, which have no price.
     pub const fn points(id: &'static str, side: RewardSide) -> Campaign {
         Campaign::new(id, side, RewardType::Points, "quill", Some(0.0))
     }
 
-    /// A share of trading fees.
+    /// A campaign that pays depositors a share of the trading fees.
     pub const fn fees(id: &'static str, token: &'static str, apr: f64) -> Campaign {
         Campaign::new(id, RewardSide::Supply, RewardType::TradingFee, token, Some(apr))
     }

@@ -129,7 +129,6 @@ impl Fund {
         }
     }
 
-    /// The type of instrument.
     pub fn instrument(&self) -> String {
         self.instrument.to_owned()
     }

@@ -1,4 +1,4 @@
-//! Holders of the simulated vaults' shares, from an indexer that has finished some vaults, is indexing others, and has not begun the rest.
+//! Holders of the simulated vaults' shares, from an indexer that has indexed some vaults completely, some partly and some not at all.
 
 use super::moment::Moment;
 use super::positions;

@@ -9,7 +9,6 @@ use rds_facts::{IncidentLink, Reference};
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use rds_store::At;
 
-/// The subject of an incident.
 enum Subject {
     /// The vault of this name.
     Vault(&'static str),
@@ -17,7 +16,6 @@ enum Subject {
     Protocol(&'static str, bool),
 }
 
-/// The time of an incident.
 enum Happened {
     /// Days before the run began.
     DaysBefore(u32),

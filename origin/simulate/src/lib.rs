@@ -58,7 +58,6 @@ use serde::Serialize;
 /// Maximum vaults per batch, which bounds the memory of one hour to some hundred megabytes.
 const MAX_VAULTS_PER_BATCH: usize = 20_000;
 
-/// What to simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Seed of the random generator.

@@ -175,7 +175,8 @@ pub fn hubs() -> Vec<Hub> {
     spokes.map(hub).collect()
 }
 
-/// The markets' observations at `moment`: markets and pools' reserves in the first hour, the rest every hour.
+/// The markets' observations at `moment`. Markets, reserves of pools and reserves without a vault are observed in the first hour; gates of
+/// spokes and totals of pairs every hour.
 pub fn news(moment: Moment, actors: &[Actor], seed: u64) -> Vec<Observation> {
     let vault = |name: &str| actors.iter().find(|actor| actor.name() == name).map(|actor| actor.at(moment));
     let mut news = Vec::new();

@@ -32,9 +32,9 @@ pub struct Platform {
     money_market: bool,
     /// Whether deposit gates are read; otherwise they are unknown.
     pub gates_are_read: bool,
-    /// The route that shows how its vaults invest deposits.
+    /// The route that shows how the protocol's vaults invest deposits.
     pub breakdown: Option<Breakdown>,
-    /// Prefix of its share tokens' symbols.
+    /// Prefix of the symbols of share tokens.
     pub prefix: &'static str,
 }
 
@@ -263,7 +263,7 @@ pub fn news(moment: Moment) -> Vec<Observation> {
 }
 
 impl Platform {
-    /// The platform of this id, which must be one of [`PLATFORMS`].
+    /// The platform of this id; the first of [`PLATFORMS`] if there is no such platform.
     pub fn named(id: &str) -> &'static Platform {
         PLATFORMS.iter().find(|platform| platform.id == id).unwrap_or(&PLATFORMS[0])
     }

@@ -17,7 +17,7 @@ use rds_shared::rules::rwa_totals::DAY;
 use rds_shared::wire::Timestamp;
 use rds_store::At;
 
-/// Figures exist for this many days before the run.
+/// Number of days before the run for which figures exist.
 const REMEMBERED_DAYS: i64 = 40;
 /// Hours between two publications.
 const PUBLISH_EVERY_HOURS: u32 = 24;
@@ -30,7 +30,6 @@ const QUIET: &str = "quietfeed";
 const CATALOG: &str = "almanac";
 const RETIRED: &str = "oldfeed";
 
-/// The state of a source.
 #[derive(Clone, Copy, PartialEq)]
 enum SourceState {
     Publishes,

@@ -4,7 +4,7 @@
 //! the published implementation. Floats are only added, subtracted, multiplied and divided; IEEE 754 defines the results
 //! of these operations to the bit on every machine.
 
-/// A stream of numbers.
+/// A stream of pseudorandom numbers.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 

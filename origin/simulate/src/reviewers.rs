@@ -13,11 +13,11 @@ use rds_shared::scoring::asset::{Dimensions, ReviewStatus};
 use rds_store::At;
 use sha2::{Digest, Sha256};
 
-/// The organisation that reviews everything.
+/// The organisation that reviews all simulated assets.
 pub const ORGANISATION: &str = "Lamplight Review Circle";
 /// The reviewer that signs for [`ORGANISATION`].
 pub const LEAD: &str = "lamplight";
-/// A second reviewer.
+/// The reviewer that names another product for [`ASSET_WITH_DISPUTED_REVIEW`].
 const SECOND: &str = "tallow";
 /// Name of the current key.
 const CURRENT: &str = "k2";

@@ -11,7 +11,6 @@ use rds_facts::{Entity, Share, SignalReport, StatedVault, Usd};
 use rds_shared::model::money::Cents;
 use rds_shared::model::signal::SignalSeverity::{self, Info, PolicyBreach, RiskChange, Watch};
 
-/// The time of publication.
 enum Published {
     /// Hours before the end of the run at which it is published.
     InTheLast(u32),
@@ -30,7 +29,7 @@ struct Story {
     /// Kind, id and label; an empty id is looked up in the simulated market.
     entities: &'static [(&'static str, &'static str, &'static str)],
     breaches: u32,
-    /// Whether the report states the affected vaults: then the first entity, with 25 % of its value exposed.
+    /// Whether the report itself states the affected vaults. If so, it states the first entity, with 25 % of its value exposed.
     given: bool,
 }
 

@@ -69,11 +69,11 @@ impl Token {
 
 /// The stablecoin that loses its peg.
 const DEPEGGED: &str = "mrg";
-/// Hours before the end of the run at which it loses its peg.
+/// Hours before the end of the run at which [`DEPEGGED`] loses its peg.
 const DEPEG_HOURS: u32 = 20;
 /// The token whose evidence is withdrawn and renewed.
 const RECONSIDERED: &str = "wisp";
-/// Hours before the end of the run at which its evidence is withdrawn, and at which it is renewed.
+/// Hours before the end of the run at which the evidence of [`RECONSIDERED`] is withdrawn, and at which it is renewed.
 const RECONSIDERED_HOURS: (u32, u32) = (26, 12);
 /// Hours between two reviews.
 const REVIEW_EVERY_HOURS: u32 = 24;
@@ -181,12 +181,12 @@ enum Stage {
 }
 
 impl Token {
-    /// The token of this id, which must be one of [`TOKENS`].
+    /// The token of this id; the first of [`TOKENS`] if there is no such token.
     pub fn named(id: &str) -> &'static Token {
         TOKENS.iter().find(|token| token.id == id).unwrap_or(&TOKENS[0])
     }
 
-    /// Its contract, which does not depend on the seed.
+    /// Address of the token's contract; it does not depend on the seed.
     pub fn address(&self) -> String {
         funds::address(self.id)
     }
@@ -264,7 +264,7 @@ impl Token {
         }
     }
 
-    /// The answers per dimension. Withdrawn evidence leaves more than 40 percent of the weight unanswered.
+    /// The answers per dimension. Withdrawn evidence leaves more than 40 percent of the weight unanswered, so that the asset is unscored.
     fn dimensions(&self, stage: Stage) -> BTreeMap<String, Option<Points>> {
         let answer = |dimension: Dimension| {
             let special = self.except.iter().find(|(named, _)| *named == dimension);

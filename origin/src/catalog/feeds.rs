@@ -36,12 +36,10 @@ impl Feeds {
         Ok(Feeds { encoded, by_contract, index })
     }
 
-    /// Number of feeds.
     pub fn len(&self) -> usize {
         self.encoded.len()
     }
 
-    /// Whether there are no feeds.
     pub fn is_empty(&self) -> bool {
         self.encoded.is_empty()
     }

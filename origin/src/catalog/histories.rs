@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Maximum number of points in the cache, about 50 MB.
 const MAX_POINTS: usize = 500_000;
 
-/// The cache.
 #[derive(Debug, Default)]
 pub struct Histories(Mutex<Cache>);
 
@@ -52,7 +51,6 @@ impl Stretch {
         Stretch { readings, first, end }
     }
 
-    /// The readings.
     pub fn points(&self) -> &[SnapshotPoint] {
         self.readings.get(self.first..self.end).unwrap_or_default()
     }

@@ -32,7 +32,7 @@ pub struct MarketEntry {
     pub encoded: EncodedRow,
     /// Largest supply first, including reserves that are shut down.
     pub reserves: Vec<MarketReserve>,
-    /// Key of its stored facts.
+    /// Key of the market's stored facts, `{chain_id}:{address}`.
     pub contract: String,
 }
 
@@ -50,7 +50,7 @@ impl Markets {
                 record,
                 vault: record.token_address.as_ref().and_then(|token| vault_at(market.chain_id, token)),
             });
-            // A reserve whose vault is gone without having been shut down is left out.
+            // Reserves are left out if their vault is inactive and was not shut down.
             let members =
                 members.filter(|member| member.vault.is_none_or(|vault| vault.is_active || vault.is_shutdown));
             MarketEntry::new(market, members.collect())
@@ -72,7 +72,6 @@ impl Markets {
         self.entries.len()
     }
 
-    /// Whether no market is served.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -7,8 +7,8 @@
 //!
 //! - Lists come from the catalog, filtered, sorted and paged by `shared::select` alone. SQL serves details, series, writes, and the two feeds that grow
 //!   without end: events and signals.
-//! - A catalog belongs to one timeline of the database: cluster, timeline, database and last step. If the timeline changes, it is rebuilt completely
-//!   (`tests/it/push/journal_restores.rs`).
+//! - A catalog belongs to one timeline of the database, identified by the Postgres cluster, its timeline, the database and the last step of
+//!   the journal's cursors. If the timeline changes, the catalog is rebuilt completely (`origin/tests/it/push/journal_restores.rs`).
 
 pub mod assets;
 mod build;
@@ -89,7 +89,6 @@ impl LiveCatalog {
         self.tags().fail_safe().unwrap_or(FailSafeMode::Normal)
     }
 
-    /// Replaces the current catalog by `next`.
     pub fn swap(&self, next: Catalog) {
         self.current.store(Some(Arc::new(next)));
         // The generation is raised after the store, so a reader that reads generation N and then loads the catalog gets catalog N or a
@@ -149,9 +148,9 @@ impl LiveCatalog {
 /// The data of all lists, as of one data version.
 #[derive(Debug)]
 pub struct Catalog {
-    /// The timeline of its facts. Data versions of different timelines cannot be compared.
+    /// The timeline of the database to which the facts belong. Data versions of different timelines cannot be compared.
     pub timeline: Timeline,
-    /// The data version it was made from.
+    /// The data version from which the catalog was built.
     pub version: i64,
     /// Every vault, in ascending order of ids.
     vaults: Vec<Arc<Vault>>,

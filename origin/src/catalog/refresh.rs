@@ -37,8 +37,8 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
 
 /// Rebuilds the catalog if the data version has changed. Returns whether it was rebuilt, and the tag versions that it now covers.
 async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
-    // These are read first, in one statement: a catalog of `version` or later then covers `tags`. The next round detects a restore that
-    // happens after this read, even if the restored database issues the same versions again.
+    // Timeline, version and tags are read before the facts and in one statement, so that a catalog of `version` or later covers `tags`. The
+    // next round detects a restore that happens after this read, even if the restored database issues the same versions again.
     let (timeline, version, tags) = journal::timeline(&app.db).await?;
     // After a restore, facts read before it may no longer exist, so the previous catalog is not reused.
     let previous = app.catalog.current().filter(|catalog| catalog.timeline == timeline && catalog.version <= version);

@@ -36,11 +36,11 @@ pub struct Curator {
     pub row: CuratorRow,
     /// `row`, encoded.
     pub encoded: EncodedRow,
-    /// The chains of its vaults, largest value first.
+    /// The chains of the curator's vaults, largest value first.
     pub chains: Vec<ChainShare>,
 }
 
-/// The three registries.
+/// All chains, protocols and curators, with their totals.
 #[derive(Debug, Default)]
 pub struct Rollup {
     /// Largest value first.
@@ -89,7 +89,7 @@ impl Sum {
         chain.2 += row.tvl_usd;
     }
 
-    /// The net rate weighted by TVL; `None` if no vault with a value reports one.
+    /// The net rate weighted by TVL; `None` if no vault with a TVL above 0 reports a rate.
     fn avg_apr(&self) -> Option<f64> {
         (self.apr_weight > 0.0).then(|| self.weighted_apr / self.apr_weight)
     }

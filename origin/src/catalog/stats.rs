@@ -12,14 +12,15 @@ use std::sync::Arc;
 /// Label of vaults without a classification.
 const UNKNOWN: &str = "unknown";
 
-/// Number and value of vaults.
+/// Number of the vaults in a group, and the sum of their TVL.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     vaults: u64,
     tvl_usd: f64,
 }
 
-/// Groups `active` by `key`: largest value first, equal values in key order.
+/// Counts the `active` vaults and adds up their TVL for each `key`. Groups are sorted by TVL, largest first; groups of equal TVL stay in
+/// key order.
 fn parts<'v, K: Ord>(active: &'v [Arc<Vault>], key: impl Fn(&'v Vault) -> K) -> Vec<(K, Part)> {
     let mut parts: BTreeMap<K, Part> = BTreeMap::new();
     for vault in active {
@@ -51,7 +52,7 @@ fn categories<'v>(active: &'v [Arc<Vault>], label: impl Fn(&'v Vault) -> Option<
     parts(active, |vault| label(vault).unwrap_or(UNKNOWN)).into_iter().map(total).collect()
 }
 
-/// Id and name.
+/// Id and name of a protocol or curator.
 type Named<'v> = (Option<&'v str>, Option<&'v str>);
 
 fn named(parts: Vec<(Named<'_>, Part)>) -> Vec<NamedTotal> {
@@ -64,7 +65,7 @@ fn named(parts: Vec<(Named<'_>, Part)>) -> Vec<NamedTotal> {
     parts.into_iter().map(total).collect()
 }
 
-/// Computes and encodes the record. The active vaults must be in ascending order of ids.
+/// Computes and encodes the record. The active vaults must be in ascending order of ids, so that floating-point sums are reproducible.
 pub(super) fn encoded(
     active: &[Arc<Vault>],
     symbols: &Symbols,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The symbols of all vaults, in upper case, with their spellings.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    /// Most vaults first.
+    /// One row for each symbol of an active vault; the symbols of the most vaults come first.
     rows: Vec<EncodedRow>,
     spellings: HashMap<String, Vec<String>>,
     /// The upper-case symbol of every spelling.
@@ -47,12 +47,12 @@ impl Symbols {
         Ok(Symbols { rows, spellings, symbols })
     }
 
-    /// The list's rows.
+    /// The rows of the list of symbols, encoded.
     pub fn rows(&self) -> &[EncodedRow] {
         &self.rows
     }
 
-    /// The spellings of an upper-case symbol; `None` if no vault has it.
+    /// The spellings of an upper-case symbol; `None` if no vault has the symbol.
     pub fn spellings(&self, symbol: &str) -> Option<&[String]> {
         self.spellings.get(symbol).map(Vec::as_slice)
     }

@@ -14,20 +14,19 @@ use rds_store::registry::catalog::VaultFacts;
 /// The protocol with a separate list of vaults and their rewards.
 pub const REWARDED_PROTOCOL: &str = "royco";
 
-/// A served vault.
 #[derive(Debug)]
 pub struct Vault {
-    /// The served row, except `freshness_seconds`.
+    /// The row as lists serve it, without `freshness_seconds`, which is computed for each response.
     pub row: VaultRow,
-    /// `row`, encoded.
+    /// `row` as JSON.
     pub encoded: EncodedRow,
-    /// Its bulk score row, encoded.
+    /// The vault's row in the bulk export of scores, as JSON.
     pub scores: EncodedRow,
-    /// The row with its rewards, encoded; only for vaults of [`REWARDED_PROTOCOL`].
+    /// The vault with its rewards, as JSON; only for vaults of [`REWARDED_PROTOCOL`].
     pub rewarded: Option<EncodedRow>,
-    /// False once the vault is shut down or gone: it is then found by id and address only, not in lists.
+    /// False once the vault is shut down or gone. Such a vault is found by id and address, but is not listed.
     pub is_active: bool,
-    /// Whether its contracts report that it is shut down.
+    /// Whether the vault's contracts report a shutdown.
     pub is_shutdown: bool,
     /// Whether the newest reading is quarantined for poor data quality.
     pub needs_risk_review: bool,
@@ -36,7 +35,7 @@ pub struct Vault {
     chain_slug: String,
     symbol: Option<String>,
     traits: VaultTraits,
-    /// The data version of the last change of the vault, its readings or campaigns, or of its last score.
+    /// The data version of the last change of the vault, its readings, its campaigns or its score.
     pub changed_version: i64,
     synced_version: i64,
     published_version: Option<i64>,
@@ -89,7 +88,7 @@ impl Vault {
     /// The data version and instant of the last change on `clock`; `None` if there was none.
     pub fn changed(&self, clock: ChangeClock) -> Option<(i64, Timestamp)> {
         match clock {
-            // A vault without a reading appears with the instant at which it became known; otherwise readers of changes would never see it.
+            // A vault without a reading counts as changed when it was first observed; otherwise the change feed would never contain it.
             ChangeClock::Sync => {
                 Some((self.synced_version, self.row.last_synced_at.unwrap_or(self.identity_observed_at)))
             }
@@ -97,7 +96,7 @@ impl Vault {
         }
     }
 
-    /// The vault's record for the index.
+    /// The fields that `shared::select` filters and sorts by.
     pub fn record(&self) -> VaultRecord<'_> {
         VaultRecord {
             row: &self.row,

@@ -39,12 +39,12 @@ pub(super) enum Baskets {
         #[arg(long, value_name = "VERSION")]
         successor: Option<String>,
     },
-    /// Withdraw a version in favour of another; its address answers 410 from then on.
+    /// Withdraw a version in favour of another; requests for the withdrawn version get 410 from then on.
     Retire {
         /// The version's id.
         #[arg(value_name = "VERSION")]
         version_id: String,
-        /// The version that replaces it.
+        /// The version that replaces the withdrawn one.
         #[arg(long, value_name = "VERSION")]
         successor: String,
     },
@@ -83,7 +83,7 @@ async fn refresh(
     must_be_signed: bool,
     out: Output,
 ) -> anyhow::Result<ExitCode> {
-    // Read before anything is changed, so that an invalid link or key is reported first.
+    // The link and the key are read before anything is changed, so that an invalid one is reported first.
     let (edge, key) = (Edge::configured(clock)?, config::signing_key(config::environment)?);
     if must_be_signed && let Some(why) = cannot_sign(db, key.as_ref()).await? {
         out.show(format!("{why}; nothing was changed"), &json!({ "error": why }))?;

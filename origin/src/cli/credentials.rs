@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> anyhow::Result<ExitCode> {
-    // Read before anything is changed, so that an invalid link is reported first.
+    // The link is read before anything is changed, so that an invalid link is reported first.
     let link = LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
     let edge = Edge { db, link: link.map(Arc::new), out };
     match command {
@@ -28,7 +28,8 @@ pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> 
         }
         Keys::Revoke { id } => {
             let found = keys::revoke(db, clock, id).await?;
-            // The edge is also notified of a key that was already revoked: the earlier command may have been stopped before it did so.
+            // The edge is notified even if the key was already revoked: an earlier command may have been stopped before it notified the
+            // edge.
             let settled = edge.settled(&[id], &format!("key {id} is revoked")).await?;
             return revoked("key", id, found, Some(settled), out);
         }
@@ -42,7 +43,7 @@ pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The edge, with the link to it if the environment names one.
+/// What a command on credentials uses: the database, the link to the edge if the environment names one, and the output.
 struct Edge<'a> {
     db: &'a Db,
     link: Option<Arc<EdgeLink>>,
@@ -60,7 +61,7 @@ impl Edge<'_> {
         let Some(Alignment { keys, changed }) = keys::align(self.db, org, plan).await? else {
             bail!("there is no organisation {org}");
         };
-        // Unchanged keys are included: an earlier command may have changed them and been stopped before the edge was notified.
+        // Unchanged keys are included: an earlier command may have changed them, and been stopped before it notified the edge.
         let settled = self.settled(&keys, &format!("{org} is on plan {plan}")).await?;
         let text = format!("{org} is on plan {plan}; {} of {} live keys changed", changed.len(), keys.len());
         let value = json!({ "org": org, "plan": plan, "keys": keys, "changed": changed, "edge": edge_state(settled) });
@@ -84,7 +85,8 @@ pub(super) async fn index_tokens(
             let link =
                 LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
             let found = keys::revoke_token(db, clock, id).await?;
-            // The edge is also notified of a token that was already revoked: the earlier command may have been stopped before it did so.
+            // The edge is notified even if the token was already revoked: an earlier command may have been stopped before it notified the
+            // edge.
             let settled = match keys::token_update(db, id).await? {
                 Some(news) => {
                     let say = |why: &str| {

@@ -71,7 +71,7 @@ pub(super) async fn doctor(out: Output) -> ExitCode {
     checks.extend(config::unknown_here().iter().map(stray));
     checks.extend(check_database().await);
     checks.extend(config.iter().flat_map(check_settings));
-    // Read separately, so that faults of other variables do not prevent this check.
+    // The link is read separately, so that faults of other variables do not prevent this check.
     if let Ok(link) = LinkConfig::read(config::environment) {
         checks.push(edge_link(link.as_ref().map(|link| link.url.as_str())).await);
     }
@@ -237,8 +237,8 @@ fn edge_listener(config: &Config) -> Check {
     )
 }
 
-/// The proxies whose `X-Forwarded-For` each listener trusts. If everybody is trusted, callers choose the address that they are counted
-/// under.
+/// The proxies whose `X-Forwarded-For` each listener trusts. If everybody is trusted, callers choose the address under which rate limits
+/// count them.
 fn trusted_proxies(config: &Config) -> Check {
     const NAME: &str = "proxies";
     let trusted: Vec<String> = config.trusted_proxies.blocks().iter().map(ToString::to_string).collect();

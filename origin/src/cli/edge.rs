@@ -25,8 +25,8 @@ impl Edge {
         Ok(Edge(link))
     }
 
-    /// Ends a command by printing its result. After a success it first waits until the edge serves no cached response that is older than the
-    /// committed state of `tags`, and adds to the result whether this was achieved.
+    /// Ends a command by printing its result. After a success, it first waits until the edge serves no cached response that is older than
+    /// the committed state of `tags`. The result then also says whether the edge has acknowledged the change.
     ///
     /// A command that changed nothing waits, too: an earlier command may have been stopped before the edge was notified.
     pub(super) async fn end(

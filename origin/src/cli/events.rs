@@ -32,7 +32,7 @@ async fn run(
     out: Output,
 ) -> anyhow::Result<ExitCode> {
     let edge = Edge::configured(clock)?;
-    // A number is the id that the API shows; any other text is the key that a source gave.
+    // A number is an event's id, as the API shows it. Any other text is the key that the event's source gave.
     let id = name.parse().unwrap_or_else(|_| event_id(name));
     let outcome = commands::run(db, clock, id, verb).await?;
     let (text, result, code) = match outcome {

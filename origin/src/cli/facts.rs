@@ -1,6 +1,6 @@
 //! Commands that change facts: `migrate`, `import`, `ingest`, `simulate`, `score run`.
-//!
-//! They run the same code as the service, and a running service picks up what they commit. `ingest` returns once its facts are visible.
+//! They run the same code as the service, and a running service picks up what they commit. `ingest` also waits until the edge serves its
+//! facts, up to a time limit.
 
 use super::Output;
 use super::edge::Edge;

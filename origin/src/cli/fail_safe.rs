@@ -57,7 +57,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: FailSafe, out: Output) 
         FailSafe::FailClosed(change) => (FailSafeMode::FailClosed, change),
         FailSafe::Show => return show(db, out).await,
     };
-    // Read before anything is changed, so that an invalid link is reported first.
+    // The link is read before anything is changed, so that an invalid link is reported first.
     let edge = Edge::configured(clock)?;
     let by = by.or_else(|| config::environment("USER")).unwrap_or_else(|| "operator".to_owned());
     let standing = match set_operator_mode(db, clock, mode, &reason, &by).await? {

@@ -21,9 +21,9 @@ pub(super) enum Journal {
 
 /// Steps over every sequence number that may have been assigned before the database was set back.
 ///
-/// The service itself detects a restore into another cluster or database, to a point in time, or by promotion. A disk that was set back to
-/// an earlier copy cannot be detected from the database, only from the versions that the edge knows. Without an edge that receives changes
-/// of facts, the operator must run this command before the service starts again.
+/// The service itself detects a restore into another cluster or database, to a point in time, or by promotion of a standby. The database
+/// cannot show that its disk was set back to an earlier copy; a restarted service notices only if the edge holds a newer tag version.
+/// Without an edge that receives changes of facts, the operator must run this command before the service starts again.
 pub(super) async fn step(db: &Db, clock: &Clock, reason: &str, out: Output) -> anyhow::Result<()> {
     let mut connection = db.pool.acquire().await?;
     let stepped = table::step(&mut connection, Cause::Operator(reason), clock.now(), draw(clock)).await?;

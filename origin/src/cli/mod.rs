@@ -170,7 +170,7 @@ enum Events {
 enum Keys {
     /// Create a key; it is shown once.
     Mint {
-        /// The organisation that holds it.
+        /// The organisation that holds the key.
         #[arg(long)]
         org: String,
         /// The key's plan.
@@ -211,7 +211,7 @@ fn plan() -> impl TypedValueParser<Value = Plan> {
 enum IndexTokens {
     /// Create a token; it is shown once.
     Mint {
-        /// The organisation that holds it.
+        /// The organisation that holds the token.
         #[arg(long)]
         org: String,
     },
@@ -295,7 +295,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The environment's database, and the clock of the service that runs on it.
+/// The database that the environment names, and the clock of its service: the system clock, or the test clock with its shift.
 async fn opened() -> anyhow::Result<(Db, Clock)> {
     let db = database().await?;
     let clock = store::service::test_clock::shift(&db).await?.map_or_else(Clock::system, Clock::shifted);
@@ -312,7 +312,7 @@ async fn database() -> anyhow::Result<Db> {
 /// yet. Otherwise a command's writes could get numbers that clients have already seen.
 async fn step_over_lost_numbers(db: &Db, clock: &Clock) -> anyhow::Result<()> {
     let mut connection = db.pool.acquire().await?;
-    // The query fails on a schema that is not migrated; the command itself reports that.
+    // The query fails if migrations are pending; the command itself then reports the failure.
     if matches!(numbers::must_step(&mut connection, Cause::Moved).await, Ok(true)) {
         numbers::step(&mut connection, Cause::Moved, clock.now(), crate::journal::draw(clock))
             .await

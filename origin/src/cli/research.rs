@@ -14,7 +14,7 @@ use std::process::ExitCode;
 pub(super) enum Research {
     /// Run the backtests now.
     Run,
-    /// Show every current record, and why clients do not see it.
+    /// Show every current record and its state: promoted, draft or hidden.
     List,
     /// Hide a record and its successors, or one prediction, from clients.
     Hide {

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
-/// Time limit of each database operation at start and stop that the process can do without.
+/// Time limit of each optional database operation at start and stop. After a timeout the process continues without the operation.
 const STEP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval between attempts to reach a database that was down at the start.
 const DATABASE_POLL: Duration = Duration::from_secs(1);
@@ -76,7 +76,7 @@ pub(super) async fn serve() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits until the database answers. Fails if migrations are pending, because requests would fail half-way.
+/// Waits until the database answers. Fails if migrations are pending, because statements would fail on the old schema.
 async fn wait_for_current_schema(db: &Db) -> anyhow::Result<()> {
     let mut is_logged = false;
     loop {
@@ -94,7 +94,8 @@ async fn wait_for_current_schema(db: &Db) -> anyhow::Result<()> {
     }
 }
 
-/// Stores the service's clock for operators' commands, and logs an error if the clock went back. Best effort: the database may be down.
+/// Stores the shift of the test clock, so that operators' commands use the same time. Logs an error if the clock went back. Both are best
+/// effort, because the database may be down.
 async fn note_the_clock(db: &Db, clock: &Clock) {
     let stored = test_clock::note(db, clock.shift());
     match tokio::time::timeout(STEP_TIMEOUT, stored).await {
@@ -109,7 +110,7 @@ async fn note_the_clock(db: &Db, clock: &Clock) {
     }
 }
 
-/// Logs the networks that are not public and that owners of webhooks can reach.
+/// Warns of every network outside the public internet that webhooks may be delivered to.
 fn warn_of_open_targets(config: &Config) {
     for block in config.webhook_policy.allowed() {
         tracing::warn!(%block, "webhooks may be delivered into a network that is not public (RDS_WEBHOOK_ALLOW)");

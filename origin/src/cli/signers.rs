@@ -15,7 +15,7 @@ use rds_store::graph::signers;
 use serde_json::json;
 use std::process::ExitCode;
 
-/// Maximum length of a key's name.
+/// Maximum length of a key's name, in ASCII characters.
 const MAX_NAME: usize = 64;
 
 #[derive(Debug, Subcommand)]
@@ -31,7 +31,7 @@ pub(super) enum Signers {
         /// Address of the key, if it is not the configured one.
         #[arg(long, value_parser = address)]
         address: Option<Address>,
-        /// Time from which it may sign. Default: now.
+        /// Time from which the key may sign. Default: now.
         #[arg(long, value_parser = instant)]
         at: Option<Timestamp>,
     },
@@ -39,14 +39,14 @@ pub(super) enum Signers {
     Retire {
         /// The key's name, as `list` shows it.
         key_id: String,
-        /// Effective time; later signatures are void. Default: now, after everything that it has signed.
+        /// Effective time; later signatures are void. Default: now, or just after the key's last signature.
         #[arg(long, value_parser = instant)]
         at: Option<Timestamp>,
     },
 }
 
 pub(super) async fn run(db: &Db, clock: &Clock, command: Signers, out: Output) -> anyhow::Result<ExitCode> {
-    // Read before anything is changed, so that an invalid link is reported first.
+    // The link is read before anything is changed, so that an invalid link is reported first.
     let edge = Edge::configured(clock)?;
     let (named, changed) = match command {
         Signers::List => {

@@ -1,4 +1,4 @@
-//! `webhooks rotate` and `reseal`: signing secrets.
+//! `webhooks rotate` replaces the signing secret of a webhook; `webhooks reseal` re-encrypts the secrets of all webhooks.
 
 use super::{Output, Webhooks};
 use crate::config::{self, MasterKeyConfig};

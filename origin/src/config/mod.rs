@@ -17,12 +17,12 @@ use std::time::Duration;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use variables::Reader;
 
-/// A secret text. `Debug` hides it, and there is no `Display`.
+/// A secret text. `Debug` hides the text, and there is no `Display`, so that it is not logged by mistake.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself.
+    /// The secret text. Callers must not log it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -40,7 +40,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The database: all that most commands other than `serve` need.
+/// The settings of the database. Most commands other than `serve` need nothing else.
 #[derive(Debug, Clone)]
 pub struct DatabaseConfig {
     /// `postgres://…`, possibly with a password.
@@ -49,7 +49,7 @@ pub struct DatabaseConfig {
     pub connections: u32,
 }
 
-/// What a command that encrypts secrets needs besides the database.
+/// The master key, for commands that encrypt or decrypt secrets.
 #[derive(Debug, Clone)]
 pub struct MasterKeyConfig {
     /// Keys for secrets at rest: 64 hex digits each, separated by commas. The first encrypts, all decrypt.
@@ -98,7 +98,7 @@ pub struct Config {
     /// Proxies in front of the relay listener whose `X-Forwarded-For` is trusted. Empty by default.
     pub trusted_proxies: TrustedProxies,
     pub log: LogLevel,
-    /// How long a read may take before it is answered with 504.
+    /// Maximum time for a request on the edge and relay listeners; a request that takes longer is answered with 504.
     pub read_deadline: Duration,
     /// Seconds between two score runs over every vault; 0 turns periodic runs off.
     pub score_every_seconds: u32,
@@ -136,7 +136,7 @@ pub struct Fault {
     pub variable: &'static str,
     /// The reason, without the value of a secret.
     pub reason: String,
-    /// A valid value.
+    /// A valid value, shown in the message.
     pub example: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Finds `RDS_` variables that nothing reads, so that a misspelt name does not silently have no effect.
+//! Finds `RDS_` variables that nothing reads, so that a misspelt name is reported instead of ignored.
 
 use super::Config;
 use std::cell::RefCell;

@@ -21,7 +21,7 @@ pub enum Unsigned {
 
 /// The organisation's decision on `subject`: the one in force, or a new one that `key` signs at `now`.
 ///
-/// A decision is no longer in force once its signer is retired with effect from the decision's creation or earlier: it stays
+/// A decision stays in force until its signer is retired with effect from the decision's creation or earlier. After that the decision stays
 /// verifiable under its id, and the check is decided again. If no decision is in force and none can be signed, the error says why.
 pub async fn issue(
     db: &Db,

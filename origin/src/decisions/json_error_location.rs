@@ -4,7 +4,7 @@
 use serde::de::IgnoredAny;
 use std::fmt::Write;
 
-/// Maximum nesting depth.
+/// Maximum nesting depth of a body; [`Misspelt::find`] does not search deeper ones.
 const DEPTH: usize = 128;
 
 /// The first value that is not valid JSON.
@@ -25,7 +25,8 @@ enum Open {
 }
 
 impl Misspelt {
-    /// Finds the first value in `body` that is not valid JSON. `None` if another syntax error precedes it, or if it is not in a field.
+    /// Finds the first value in `body` that is not valid JSON. `None` if another syntax error precedes the value, or if the value is not in
+    /// a field.
     pub(super) fn find(body: &[u8]) -> Option<Self> {
         let mut text = Text(std::str::from_utf8(body).ok()?);
         let mut open = Vec::new();
@@ -50,7 +51,7 @@ impl Misspelt {
                     }
                 }
             }
-            // A value has ended here. If it was the last element of an object or array, that one ends, too, and so on outwards.
+            // A value has ended here. This loop also closes every object and array that ends with it, and stops at the next element.
             loop {
                 match open.last_mut()? {
                     Open::Member(name) if text.takes(',') => *name = text.name()?,

@@ -9,14 +9,13 @@ use std::fmt;
 /// The members of a JSON object, each as its JSON text.
 #[derive(Debug, Default)]
 pub(super) struct Members<'a> {
-    /// By name; of a repeated member the first.
+    /// Members by name. Of a repeated member, only the first is kept.
     first: BTreeMap<String, &'a RawValue>,
     /// Names that occur more than once.
     pub(super) repeated: BTreeSet<String>,
 }
 
 impl<'a> Members<'a> {
-    /// Removes a member and returns it.
     pub(super) fn remove(&mut self, name: &str) -> Option<&'a RawValue> {
         self.first.remove(name)
     }

@@ -1,7 +1,7 @@
 //! Parses the body of a check and reports every fault with its field.
 //!
-//! Numbers are read from the text exactly, without a conversion to floating point, because they are compared and signed. Values that JSON
-//! cannot express are reported with their field where it can be determined.
+//! Numbers are read from the text exactly, without a conversion to floating point, because they are compared and signed. A value that JSON
+//! cannot express, such as `NaN`, is reported with its field if the field can be determined.
 
 use super::json_error_location::Misspelt;
 use super::members::Members;
@@ -24,7 +24,7 @@ const MAX_FAULTS: usize = 20;
 pub struct CheckRequest {
     /// The caller's name for the portfolio.
     pub portfolio_ref: String,
-    /// Its positions; positions in the same vault are merged.
+    /// The portfolio's positions; positions in the same vault are merged.
     pub portfolio: Portfolio,
     pub limits: Limits,
     /// Whether a signed decision is requested.
@@ -32,7 +32,7 @@ pub struct CheckRequest {
 }
 
 impl CheckRequest {
-    /// Parses a check's body. `namespace` gives each chain's address format. The member `loss` is ignored.
+    /// Parses a check's body. `namespace` gives each chain's address format. The deprecated member `loss` is ignored.
     pub fn read(body: &[u8], namespace: impl Fn(ChainId) -> Option<Namespace>) -> Result<Self, ApiError> {
         let mut members: Members<'_> = serde_json::from_slice(body).map_err(|error| no_object(&error, body))?;
         let mut faults = Faults::default();
@@ -44,7 +44,7 @@ impl CheckRequest {
         members.remove("loss");
         members.rest().for_each(|(name, _)| faults.add(name, "is not a field of this body"));
         let portfolio = match Portfolio::new(positions) {
-            // Reported only if there is no other fault: invalid positions are left out, so the portfolio may be empty because of them.
+            // Invalid positions are left out, so after another fault an empty portfolio says nothing about the request.
             Err(error) if faults.is_empty() => {
                 faults.add("positions", error.to_string());
                 None

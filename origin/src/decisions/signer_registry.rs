@@ -1,6 +1,6 @@
-//! The registry of signers: from when until when a key may sign.
+//! The registry of signers: the period in which each key may sign.
 //!
-//! A change touches [`Tag::Signers`], so the edge learns of it as it learns of changed facts.
+//! A change touches [`Tag::Signers`], so the edge is notified of it as of a change of facts.
 
 use rds_engine::clock::Clock;
 use rds_shared::graph::evidence::{MAX_SIGNERS, Signer};
@@ -71,7 +71,7 @@ pub enum Retirement {
     Now(Clock),
 }
 
-/// Retires the key. Decisions that it signed before stay valid.
+/// Retires the key. Decisions that it signed before the retirement takes effect stay valid.
 pub async fn retire(db: &Db, key_id: &str, from: Retirement) -> Result<Changed, StoreError> {
     db.run_tx("retire signer", |tx| {
         let (key_id, from) = (key_id.to_owned(), from.clone());

@@ -10,7 +10,8 @@
 //!
 //! # Invariants
 //!
-//! - The process that notifies the edge holds a lease by the database's clock, so a machine with a wrong clock delays nobody (`tests/it/http/tag_messages.rs`).
+//! - The process that notifies the edge holds a lease by the database's clock, so a wrong clock of its machine delays no message
+//!   (`tests/it/http/tag_messages.rs`).
 
 pub mod outbox;
 pub mod tags;

@@ -1,7 +1,7 @@
 //! Changes of keys that the edge has not acknowledged, sent by whichever process with an edge link claims them first.
 //!
-//! A change is claimed for the time that sending it may take, sent with no transaction open, and deleted when it was acknowledged.
-//! Sending one twice is harmless, because records carry versions.
+//! A change is claimed for the time that sending it may take, sent with no transaction open, and deleted once it is acknowledged. Sending a
+//! change twice is harmless, because the version of a record shows which of two records is newer.
 
 use super::EdgeLink;
 use crate::metrics::Metrics;
@@ -28,18 +28,18 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 const SENDER_SEEN_INTERVAL: Duration = Duration::from_secs(10);
 /// How long a service counts as a sender after it last recorded that it is sending, in seconds.
 pub(crate) const SENDER_SEEN_SECONDS: u32 = 60;
-/// After a service last recorded that it sends to the edge, the edge may use unconfirmed records for this many seconds:
-/// the time for which it keeps records while the origin is unavailable, plus a minute.
+/// How long the edge may use unconfirmed records after a service last recorded that it sends to the edge, in seconds: the time for which
+/// the edge keeps records while the origin is unavailable, plus a minute.
 const KEPT_SECONDS: u32 = RECORD_FALLBACK_SECONDS.unsigned_abs() as u32 + SENDER_SEEN_SECONDS;
 /// Maximum time for which the edge may use a record: its key lease, plus five seconds for clock differences and a running request.
 pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_abs() + 5);
 /// How often key look-ups by an edge are recorded.
 const RECORD_INTERVAL: Duration = Duration::from_secs(5);
-/// After a recorded look-up, an edge may have a key's record for this many seconds: its key lease, the margin of
-/// [`LEASE`], and [`RECORD_INTERVAL`].
+/// How long an edge may have a key's record after a recorded look-up, in seconds: its key lease, the margin of [`LEASE`], and
+/// [`RECORD_INTERVAL`].
 pub(super) const EDGE_SEEN_SECONDS: u32 = 45;
 
-/// The result of one round.
+/// The result of one call of [`send_due`].
 #[derive(Debug, Default)]
 pub struct Round {
     /// Changes that were acknowledged.
@@ -48,7 +48,7 @@ pub struct Round {
     pub failed: Option<String>,
 }
 
-/// Sends the queued changes whose next attempt is due; only those of the keys `only` if given.
+/// Sends the queued changes whose next attempt is due. With `only`, sends only changes of these keys.
 pub async fn send_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Result<Round, StoreError> {
     let longest = link.longest() + POLL;
     let mut sending = JoinSet::new();
@@ -126,7 +126,7 @@ pub async fn keep_sending(db: &Db, metrics: &Metrics, link: &Arc<EdgeLink>) {
 /// Why a change is known to be in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// The edge has acknowledged it.
+    /// The edge has acknowledged the change.
     Acknowledged,
     /// No edge is configured here, no service has recorded that it sends to one, and no edge has looked up a key lately.
     NoEdge,
@@ -177,7 +177,7 @@ pub async fn settle(
 pub struct EdgeSeen(Mutex<Option<Stopwatch>>);
 
 impl EdgeSeen {
-    /// Records a look-up before it is answered, so that a later change of the key takes this edge into account.
+    /// Records a look-up before it is answered, so that a command that changes the key later waits for this edge.
     pub async fn note(&self, db: &Db) -> Result<(), StoreError> {
         let noted = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if noted().is_none_or(|noted| noted.micros() >= RECORD_INTERVAL.as_micros() as u64) {

@@ -26,7 +26,7 @@ pub const MAX_WAIT: Duration = Duration::from_secs(10);
 /// Number of consecutive failures before a warning is logged, so that an edge that is just starting causes none.
 const WARN_AFTER: u32 = 4;
 
-/// The result of one round.
+/// The result of one call of [`send_due`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Round {
     /// There is nothing to send, or another process is sending it.
@@ -37,7 +37,7 @@ pub enum Round {
     Failed(String),
 }
 
-/// Sends what the edge has not acknowledged, unless another process is sending it.
+/// Sends the tag versions that the edge has not acknowledged, unless another process is sending them.
 pub async fn send_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
     let Some(claimed) = table::claim(db, link.longest() + POLL).await? else {
         return Ok(Round::Nothing);
@@ -120,7 +120,7 @@ pub enum Visibility {
     NoEdge,
     /// The edge has not acknowledged the change in time. It is sent again; until then cached responses of up to this age are served.
     CachedFor {
-        /// In seconds.
+        /// Maximum age of these responses, in seconds.
         seconds: u32,
         /// The reason, as far as it is known.
         why: Option<String>,

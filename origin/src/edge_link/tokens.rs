@@ -1,7 +1,7 @@
 //! Revoked index tokens, sent to the edge by the command that revokes them.
 //!
-//! The only change of a token is its revocation, so no change is queued. The command waits until the edge has
-//! acknowledged the revocation, or the edge's lease of the token's record has ended.
+//! Unlike changes of keys, a revocation is not queued: the command itself sends it. The command waits until the edge has acknowledged the
+//! revocation, or until the edge's lease of the token's record has ended.
 
 use super::EdgeLink;
 use super::outbox::{CHECK_INTERVAL, EDGE_SEEN_SECONDS, Settled};

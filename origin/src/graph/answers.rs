@@ -1,4 +1,4 @@
-//! Responses that cover a whole snapshot, encoded once when it is opened.
+//! Responses that cover a whole snapshot, encoded once when the snapshot is opened.
 
 use rds_shared::graph::breach::{self, MarketIds};
 use rds_shared::graph::facts::Facts;

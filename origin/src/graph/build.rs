@@ -15,13 +15,14 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Built {
     pub snapshot_id: ContentHash,
-    /// Number of vaults in it.
+    /// Number of vaults in the snapshot.
     pub vaults: usize,
-    /// Whether it was stored, and whether it became the current snapshot.
+    /// Whether the snapshot is new, and whether it became the current one.
     pub kept: StoreResult,
 }
 
-/// Builds a snapshot of the facts and makes it current. `None` if there are no vaults yet.
+/// Builds a snapshot of the facts and makes it current unless a snapshot of newer facts exists. `None` if there is neither a vault nor a
+/// withheld chain.
 pub async fn build(db: &Db, now: Timestamp) -> anyhow::Result<Option<Built>> {
     let rows = graph_facts::read(db).await?;
     if rows.vaults.is_empty() && rows.withheld.is_empty() {

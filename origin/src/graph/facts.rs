@@ -51,7 +51,7 @@ pub struct Registry<'a> {
     vaults: HashMap<&'a str, VaultKey>,
     mappings: Mappings<'a>,
     feeds: Feeds<'a>,
-    /// Reserves by the token that represents a position in them.
+    /// Reserves by chain and by the token that represents a position in them.
     reserves: HashMap<(i64, &'a str), Vec<&'a ReserveRow>>,
     /// Wrapper by chain, hub and asset.
     wrappers: HashMap<(i64, &'a str, &'a str), &'a str>,
@@ -117,7 +117,7 @@ impl<'a> Registry<'a> {
         Ok(registry)
     }
 
-    /// Whether a feed is known by which the reserve's market prices the reserve's asset.
+    /// Whether at least one feed is known for the price of the reserve's asset in the reserve's market.
     pub(super) fn is_priced(&self, reserve: &ReserveRow) -> bool {
         self.feeds.of_token(reserve, &reserve.asset_address).is_some_and(|feeds| !feeds.is_empty())
     }
@@ -192,7 +192,7 @@ impl<'a> Registry<'a> {
             }
         }
         if is_ambiguous {
-            // Readers would take an incomplete list of feeds for a complete one.
+            // No feed is listed, because readers would take an incomplete list of feeds for a complete one.
             route.oracles.clear();
         }
         if let Some(part) = named {

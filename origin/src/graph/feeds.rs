@@ -1,7 +1,7 @@
 //! The feeds that price a holding, and their vendors.
 //!
-//! A source of feeds identifies the markets that use a feed by name, and their tokens by symbol. A name that two markets of a chain
-//! share, or a symbol that two tokens of a market share, is ambiguous: then no feed is used, and the token's feeds are unknown.
+//! A source of feeds identifies the markets that use a feed by name, and their tokens by symbol. A name is ambiguous if two markets of a
+//! chain share it, and a symbol if two tokens of a market share it. Then no feed is used, and the token's feeds are unknown.
 
 use super::mappings::Mappings;
 use rds_shared::graph::facts::OracleFeed;
@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 pub(super) struct Feeds<'a> {
     /// Feeds by contract; a feed with several vendors occurs once for each.
     known: HashMap<&'a str, Vec<OracleFeed>>,
-    /// Feeds by chain, name of the market that uses them, and symbol that they price.
+    /// Feeds by chain, by name of the market that uses the feed, and by symbol of the token that the feed prices.
     used: HashMap<(i64, String, &'a str), Vec<&'a str>>,
     /// Markets by chain and name.
     named: HashMap<(i64, String), BTreeSet<&'a str>>,
@@ -75,7 +75,8 @@ impl<'a> Feeds<'a> {
     }
 }
 
-/// A feed, once per vendor. The vendors are those of certain mappings (`Trust::is_certain`), or else the one that the feed's source names.
+/// A feed, once per vendor. Mappings that are certain enough (`Trust::is_certain`) name the vendors; if there are none, the feed's source
+/// names one.
 fn by_vendor(feed: &FeedRow, mappings: &Mappings<'_>) -> Vec<OracleFeed> {
     let mut vendors: Vec<Option<String>> =
         mappings.facts(MappingType::OracleVendor, [(SubjectType::Feed, feed.contract.as_str())]).map(Some).collect();
@@ -85,7 +86,7 @@ fn by_vendor(feed: &FeedRow, mappings: &Mappings<'_>) -> Vec<OracleFeed> {
     vendors.into_iter().map(|vendor| OracleFeed { id: feed.contract.clone(), vendor }).collect()
 }
 
-/// The source of feeds writes a colon in a market's name where the registry has a space.
+/// Gives a market's name one spelling: the source of feeds writes a colon where the registry has a space.
 fn one_name(market: &str) -> String {
     market.replace(' ', ":")
 }

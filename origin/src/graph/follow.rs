@@ -1,4 +1,4 @@
-//! Follows the current snapshot: loads the one that the database names, and builds a new one when that is due.
+//! Keeps the current snapshot in memory: loads the snapshot that the database names, and builds a new one when a build is due.
 
 use super::{Snapshot, answers, build, frozen};
 use crate::app::App;
@@ -36,7 +36,8 @@ pub async fn follow(app: &App, current: Option<String>) -> anyhow::Result<bool> 
         },
         tried => tried,
     };
-    // The snapshot in memory is dropped: other processes answer from the current one, and answers must not differ.
+    // If the current snapshot cannot be loaded, the one in memory is dropped: other processes answer from the current snapshot, and answers
+    // must not differ.
     tried.inspect_err(|error| {
         if !is_unavailable(error) {
             app.graph.current.store(None);

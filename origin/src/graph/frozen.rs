@@ -16,11 +16,11 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Publication with the vaults of the exposure graph.
+/// Name of the publication with the vaults of the exposure graph.
 pub const VAULTS: &str = "vaults";
-/// Publication with lending markets.
+/// Name of the publication with lending markets.
 pub const LENDING: &str = "lending";
-/// Publication with incidents.
+/// Name of the publication with incidents.
 pub const INCIDENTS: &str = "incidents";
 /// All publications of a snapshot, in order.
 const NAMES: [&str; 3] = [INCIDENTS, LENDING, VAULTS];

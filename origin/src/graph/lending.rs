@@ -2,10 +2,11 @@
 //!
 //! Everything supplied to a market, also to a closed reserve, may be collateral, so the supply is an upper bound of the collateral. The
 //! collateral is valued only if every reserve has an observation, every reserve with a supply has a feed, and every asset that an
-//! efficiency mode accepts is a reserve, because a partial valuation could overstate or understate a loss. Liquidation thresholds and
-//! bonuses are those of the modes, which only relax the values that apply outside of modes; they are known if, for each reserve with a
-//! supply, a mode accepts the asset. The protocol of a pair reports supplies and borrows but never the collateral, so a pair's collateral
-//! is unknown.
+//! efficiency mode accepts is a reserve. Otherwise a partial valuation could overstate or understate a loss.
+//!
+//! Liquidation thresholds and bonuses are taken from the efficiency modes, which only relax a market's base values. They are known only if,
+//! for each reserve with a supply, a mode accepts the asset. The protocol of a pair reports supplies and borrows but never the collateral,
+//! so a pair's collateral is unknown.
 
 use super::facts::Registry;
 use rds_shared::graph::lending::{Collateral, LendingMarket, LendingVault};
@@ -118,7 +119,7 @@ fn cents(usd: f64) -> Option<i64> {
     from_float(usd, 2).ok().filter(|cents| (0..=MAX_CENTS).contains(cents))
 }
 
-/// The sum; `None` if there are no amounts.
+/// The sum, at most [`MAX_CENTS`]; `None` if there are no amounts.
 fn sum(amounts: impl IntoIterator<Item = i64>) -> Option<i64> {
     amounts.into_iter().reduce(|sum, amount| sum.saturating_add(amount).min(MAX_CENTS))
 }

@@ -14,7 +14,7 @@ pub(super) type Subject<'s> = (SubjectType, &'s str);
 pub(super) struct Mappings<'a>(HashMap<Subject<'a>, Vec<(MappingType, Reference)>>);
 
 impl<'a> Mappings<'a> {
-    /// Indexes `rows`. The certainty of a single subject may differ from that of its mapping.
+    /// Indexes `rows`. A subject may override its mapping's confidence and verification.
     pub(super) fn of(rows: &'a [MappingRow]) -> Result<Self, StoreError> {
         let mut mapped: HashMap<Subject<'a>, Vec<(MappingType, Reference)>> = HashMap::new();
         for row in rows {

@@ -13,8 +13,9 @@
 //!
 //! # Invariants
 //!
-//! - A snapshot is named by the hash of its content and made of facts alone: never of the clock, its builder, or ids that depend on arrival order. A body
-//!   that does not hash to its name is not used (`tests/it/graph/snapshots.rs`).
+//! - A snapshot is named by the hash of its content. The content depends on facts alone: not on the clock, on the process that built it, or
+//!   on ids that depend on the order of arrival. A body whose hash is not the one in the manifest is not used
+//!   (`tests/it/graph/snapshots.rs`).
 //! - Every process answers from the snapshot that the database calls current. A snapshot of older facts never replaces it, and a snapshot
 //!   with a withheld chain is not used.
 
@@ -41,7 +42,7 @@ use tokio::sync::Notify;
 /// A snapshot, loaded and ready to answer from.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// Its id, build time and publications.
+    /// The snapshot's id, build time and publications.
     pub manifest: Manifest,
     /// The vaults with their look-through, indexed for checks.
     pub graph: ExposureGraph,

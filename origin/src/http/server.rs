@@ -56,7 +56,7 @@ impl Server {
         })
     }
 
-    /// The metrics page.
+    /// The metrics of the service and of its listeners, as Prometheus text.
     pub fn scrape(&self) -> String {
         let mut page = self.app.scrape();
         self.limits.render(&mut page);

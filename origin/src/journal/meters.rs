@@ -12,7 +12,7 @@ pub struct JournalMeters {
     pub ticks_failed: AtomicU64,
     /// Ticks that exceeded their time limit.
     pub ticks_timed_out: AtomicU64,
-    /// When this process last found everything numbered, in seconds of the wall clock; 0 before the first time.
+    /// When this process last found all operations numbered, in seconds of the wall clock; 0 before the first time.
     pub current_at: AtomicI64,
     /// The last sequence number that this process has read.
     pub tail: AtomicU64,
@@ -31,8 +31,8 @@ pub struct JournalMeters {
 }
 
 impl JournalMeters {
-    /// Appends the metrics as Prometheus text. `since` converts a wall-clock time in seconds to its age in seconds; for 0 it
-    /// returns the age of the process. `ring` is the number of operations in the ring and the size of their frames in bytes.
+    /// Appends the metrics as Prometheus text. `since` converts a wall-clock time in seconds to its age in seconds; for 0 it returns the
+    /// age of the process. `ring` is the number of operations in the ring, and their size in bytes.
     pub fn render(&self, out: &mut String, since: impl Fn(i64) -> i64, ring: (usize, usize)) {
         for (name, help, value) in [
             ("rds_journal_numbered_total", "Operations numbered by this process.", &self.numbered),

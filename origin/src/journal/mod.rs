@@ -73,7 +73,8 @@ impl Journal {
         self.moved.notify_one();
     }
 
-    /// A receiver that changes with every signal: the ring has grown, or something else has changed that every stream must check.
+    /// A receiver that changes with every signal. A signal means that the ring has grown, or that streams must check another change, such
+    /// as a revoked key.
     pub fn signals(&self) -> watch::Receiver<u64> {
         self.signal.subscribe()
     }
@@ -83,7 +84,7 @@ impl Journal {
         self.signal.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Clears the ring and restarts it after `place`; every stream determines its own continuation.
+    /// Clears the ring and restarts it after `place`. Each stream then continues from its own position.
     pub fn restart_after(&self, place: u64) {
         self.ring.restart_after(place);
         self.meters.tail.store(place, Relaxed);
@@ -99,7 +100,7 @@ impl Journal {
     }
 }
 
-/// The number after `last`: the next one, or the one after the jumps that begin there.
+/// The number that follows `last`: `last` + 1, or the first number after the recorded jumps that begin at `last`.
 pub fn successor(jumps: &[Jump], last: u64) -> u64 {
     let mut last = Cursor::new(last);
     while let Some(jump) = jumps.iter().find(|jump| jump.from == last && jump.to > last) {

@@ -17,7 +17,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_POLLS: u32 = 30;
 /// Number of hours for which partitions exist ahead: the service may be down this long before producers write to the default partition.
 const HOURS_AHEAD: i64 = 8;
-/// Timeout of a round.
+/// Timeout of one maintenance round.
 const ROUND_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Maintains the partitions until the process ends.

@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 
 /// Maximum number of operations.
 const MAX_OPERATIONS: usize = 8_192;
-/// Maximum size of the frames in bytes.
+/// Maximum size of the frames and vault ids in bytes.
 const MAX_BYTES: usize = 32 << 20;
 
 /// An operation with its frame.
@@ -89,7 +89,7 @@ impl Ring {
         self.0.read().unwrap_or_else(PoisonError::into_inner).tail
     }
 
-    /// Number of operations, and the size of their frames in bytes.
+    /// Number of operations, and the size of their frames and vault ids in bytes.
     pub fn size(&self) -> (usize, usize) {
         let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
         (held.slots.len(), held.bytes)

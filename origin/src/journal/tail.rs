@@ -1,7 +1,7 @@
 //! The tailer: one reader per process, which reads new operations, encodes each once and appends it to the ring.
 //!
-//! A notification only shortens the wait; polling finds every operation. Where the numbering has a gap, the ring is restarted and each
-//! stream determines its own continuation. A gap without a recorded jump is logged as an error.
+//! A notification only shortens the wait; polling finds every operation. At a gap in the numbering the ring is restarted, and each stream
+//! continues from its own position. A gap without a recorded jump is logged as an error.
 
 use super::ring::Slot;
 use super::{connect, in_time, successor};
@@ -22,14 +22,13 @@ use tokio::time::{sleep, timeout};
 
 /// How often the head is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Pause after a read: operations that arrive within this time are sent together, so that a stream is woken and its socket written once for
-/// several of them. An operation after a quiet period is sent at once.
+/// Pause after a read. Operations that arrive within this time are sent together, which wakes each stream and writes to its socket only
+/// once. An operation after a quiet period is sent at once.
 const BATCH_DELAY: Duration = Duration::from_millis(10);
 /// How often the withheld chains are read.
 const WITHHELD_POLL: Duration = Duration::from_secs(1);
 /// Limits of one read, far below those of the ring.
 const READ_LIMITS: ReadLimits = ReadLimits { rows: 1_000, bytes: 8 << 20 };
-/// Statement timeout.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause after a failure.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
@@ -51,7 +50,7 @@ pub async fn keep_following(db: &Db, clock: &Clock, journal: &Journal) {
 
 enum Never {}
 
-/// The withheld chains, ascending.
+/// Ids of the withheld chains, in ascending order.
 type Withheld = Vec<i64>;
 
 /// Follows the journal on one connection. `withheld` are the chains that were withheld at the latest check on any connection; the ring
@@ -96,7 +95,8 @@ async fn follow(
     }
 }
 
-/// Restarts the ring if the withheld chains have changed, because its frames may concern one of them. Streams then read the journal.
+/// Restarts the ring if the withheld chains have changed, because the ring may contain frames of a chain that is now withheld. Streams then
+/// read the journal.
 fn compare(journal: &Journal, known: &mut Option<Withheld>, now: Withheld) {
     if known.as_ref().is_some_and(|known| *known != now) {
         journal.restart_after(journal.ring.tail());

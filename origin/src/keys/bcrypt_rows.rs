@@ -18,7 +18,7 @@ pub const MAX_CANDIDATES: u32 = 32;
 /// Maximum bcrypt cost that is computed. This cost takes some seconds; each increment doubles the time.
 const MAX_COST: u32 = 14;
 
-/// Too many verifications are waiting already.
+/// `MAX_PENDING` verifications are already running or waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
@@ -28,7 +28,7 @@ pub struct Busy;
 pub struct LegacyKeyVerifier {
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
-    /// Requested verifications.
+    /// Number of requested verifications, including refused ones.
     pub asked: AtomicU64,
 }
 

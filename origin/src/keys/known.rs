@@ -25,7 +25,8 @@ impl From<Busy> for LookupError {
     }
 }
 
-/// Looks up the key with this digest, whose text begins with `shown`. `text` is needed only if the answer is [`KeyLookupResult::TextNeeded`].
+/// Looks up the key with this digest, whose text begins with `shown`. Without `text`, the answer is [`KeyLookupResult::TextNeeded`] if only
+/// the text can show whether the key exists.
 pub async fn look_up(
     db: &Db,
     prover: &LegacyKeyVerifier,
@@ -49,7 +50,7 @@ pub async fn look_up(
         tracing::info!(key = proved, "an older key was verified and its digest stored");
         let record = match table::give_digest(&db, proved, &digest).await? {
             Some(record) => Some(record),
-            // Another request verified it at the same time.
+            // Another request verified the key at the same time.
             None => table::find(&db, &digest).await?,
         };
         Ok(record.map_or(KeyLookupResult::Unknown, |record| KeyLookupResult::Known { record }))

@@ -127,7 +127,7 @@ pub async fn revoke_token(db: &Db, clock: &Clock, id: i64) -> Result<Revocation,
     index_tokens::revoke(db, id, clock.now()).await
 }
 
-/// The update about an index token for the edge; `None` if there is no such token.
+/// The message to the edge about an index token; `None` if there is no such token.
 pub async fn token_update(db: &Db, id: i64) -> Result<Option<KeyUpdate>, StoreError> {
     index_tokens::by_id(db, id).await
 }

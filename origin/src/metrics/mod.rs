@@ -142,7 +142,7 @@ impl Metrics {
         self.score_runs[outcome as usize].fetch_add(1, Relaxed);
     }
 
-    /// The metrics page.
+    /// All metrics, as Prometheus text.
     pub fn render(&self, gauges: &Gauges) -> String {
         let mut out = String::with_capacity(16 * 1024);
         self.requests.render(&mut out);

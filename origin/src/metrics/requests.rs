@@ -23,7 +23,7 @@ pub enum Label {
     Admin,
     /// The edge's own messages.
     EdgeMessage,
-    /// No route: the request was refused, its path unknown or malformed.
+    /// The request matched no route, because it was refused before or its path is unknown or malformed.
     Unmatched,
 }
 
@@ -55,7 +55,7 @@ pub enum Caller {
     Unknown,
     /// A caller without a key.
     Anonymous,
-    /// One of the service's own pages.
+    /// A page on one of the service's own web origins.
     FirstParty,
     /// The holder of a key.
     Key,

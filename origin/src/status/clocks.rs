@@ -11,8 +11,8 @@ const EDGE_PROOF_SECONDS: i64 = 15;
 
 /// Whether the wall clock is so far from `database_now` that the edge's signatures would be refused here.
 ///
-/// A request of the edge that was verified a moment ago proves that this clock is right and the database's is wrong; an
-/// origin must not go out of service for that.
+/// A request of the edge that was verified a moment ago proves that this clock is right and the database's is wrong; the origin then stays
+/// in service.
 pub fn is_off(clock: &Clock, metrics: &Metrics, database_now: Timestamp) -> bool {
     let wall = clock.wall();
     let heard = wall.as_seconds().saturating_sub(metrics.edge_heard_at.load(Relaxed));

@@ -8,7 +8,7 @@ use axum::http::Uri;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-/// Time limit for a heartbeat; readiness gives its database query one second.
+/// Time limit for a heartbeat: longer than the second that readiness allows for its database query.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// A client for this process's own listener.

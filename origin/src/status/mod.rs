@@ -11,8 +11,8 @@
 //!
 //! # Invariants
 //!
-//! - The feed answers whatever is broken: each component is read on its own, and the edge answers for an origin that does not. An old
-//!   feed is never served (`e2e/fail-safe.test.mjs`).
+//! - The feed answers whatever is broken: each component is read on its own, and the edge answers in place of an origin that does not
+//!   respond. An expired feed is never served (`e2e/fail-safe.test.mjs`).
 
 pub mod clocks;
 pub mod heartbeat;

@@ -1,7 +1,7 @@
-//! Whether the database accepts writes. Reads still work while its disk is full, so only a write can detect that.
+//! Whether the database accepts writes. Reads still work while the database's disk is full, so only a write detects a full disk.
 //!
-//! When the last write is too old, the first process to check makes a new one, and the others only read its time. While writes are
-//! refused, every process tries to write itself.
+//! When the last write is too old, the first process to check makes a new one, and the others only read its time. While writes are refused,
+//! every process tries to write itself.
 
 use rds_engine::entropy;
 use rds_store::service::write_probe as table;

@@ -1,7 +1,8 @@
 //! One stream, from `ready` to its end.
 //!
-//! A stream has a position in the journal and no other state of its own. Replayed and live frames continue from the same position, first from
-//! the journal while the ring does not go back that far, then from the ring. So no operation is lost or repeated between the two.
+//! A stream has a position in the journal and no other state of its own. Replayed and live frames continue from the same position: from the
+//! journal while the ring does not reach back to the position, then from the ring. So no operation is lost or repeated between replay and
+//! live delivery.
 
 use super::alarm::Alarm;
 use super::body::FrameSlot;
@@ -28,12 +29,12 @@ use tokio::sync::watch;
 const STALLED_MICROS: u64 = 100_000;
 /// Maximum number of frames taken from the ring at once.
 const BATCH_FRAMES: usize = 32;
-/// Delay after which a client learns that operations were skipped; many skipped operations share one checkpoint frame.
+/// Delay before a checkpoint frame reports skipped operations to the client, so that many skipped operations share one frame.
 const CHECKPOINT_DELAY: Duration = Duration::from_secs(1);
 /// Longest time without a frame.
 const MAX_SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64);
-/// Maximum number of operations fetched from the journal for one stream. After that the stream ends with a cursor, from which the client
-/// continues a long search in another request.
+/// Maximum number of operations fetched from the journal for one stream. The stream then ends with a cursor, and the client continues from
+/// it in another request.
 const MAX_FETCHED: u32 = 50_000;
 /// When the service stops, streams end spread over this many milliseconds, so that clients do not all reconnect at once.
 const SPREAD_MILLIS: u64 = 2_000;
@@ -41,7 +42,7 @@ const SPREAD_MILLIS: u64 = 2_000;
 /// Minimum wait of a stream for the next signal or deadline.
 const MIN_WAIT: Duration = Duration::from_millis(10);
 
-/// What every stream of a process reads from.
+/// The parts of the service that every stream of a process shares.
 #[derive(Debug)]
 pub struct StreamSources {
     pub db: Db,
@@ -74,7 +75,7 @@ struct Delivery {
     lease: StreamLease,
     /// Everything up to this position was delivered or skipped.
     at: u64,
-    /// The last position that the client knows.
+    /// The last position that was sent to the client.
     announced: u64,
     /// Operations up to this position are a replay.
     replay_to: u64,
@@ -90,7 +91,7 @@ struct Delivery {
     has_sent: bool,
     /// Wakes the stream when a heartbeat, a checkpoint or its end is due.
     alarm: Alarm,
-    /// Time since the first skipped operation that the client does not know of.
+    /// Time since the first skipped operation that no frame has reported to the client.
     passing: Option<Stopwatch>,
 }
 
@@ -320,8 +321,8 @@ impl Delivery {
     }
 }
 
-/// Time until a heartbeat is due for a stream that has been silent for `silent`: by the service's clock, but never more than the maximum
-/// silence in real time, because that clock may have been set back.
+/// Time until a heartbeat is due for a stream that has been silent for `silent`. The service's clock decides, but the maximum silence also
+/// holds in real time, because the service's clock may be set back.
 fn silence_left(now: Timestamp, heartbeat_at: Timestamp, silent: Duration) -> Duration {
     let by_clock = heartbeat_at.as_micros().saturating_sub(now.as_micros()).max(0);
     Duration::from_micros(by_clock.unsigned_abs()).min(MAX_SILENCE.saturating_sub(silent))

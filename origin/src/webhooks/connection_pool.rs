@@ -1,7 +1,7 @@
 //! A pool of connections to receivers: the next delivery to the same host and port needs no handshake.
 //!
-//! Reuse does not weaken the address check: an attempt takes a connection only if its own look-up has just returned the address at
-//! the other end, and the egress filter has permitted that address.
+//! Reuse does not weaken the address check: an attempt takes a connection only if the peer's address is among those that the attempt's own
+//! look-up returned and the egress filter permitted.
 
 use axum::body::Body;
 use hyper::client::conn::http1::SendRequest;

@@ -24,8 +24,8 @@ pub struct CreateSubscription {
     pub families: Vec<EventType>,
     /// The owner's description.
     pub description: Option<String>,
-    /// The basket, and the version if one is pinned, of a subscription to a basket, which has no families. Whether they exist is
-    /// not checked yet.
+    /// For a subscription to a basket, which has no families: the basket, and the pinned version if there is one. Whether they exist is not
+    /// checked yet.
     pub basket: Option<ToBasket>,
 }
 

@@ -99,7 +99,7 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
         }
     }
     drop(made);
-    // The channel closes when the last attempt has ended; the writer then records the rest and ends.
+    // The channel closes when the last attempt has ended; the writer then records the remaining attempts and ends.
     if timeout(app.webhooks.sender.deadline() + RETRY_PAUSE * 4, writing).await.is_err() {
         tracing::warn!("webhook attempts were still running at shutdown; they will be made again");
     }

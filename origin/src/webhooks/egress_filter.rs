@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Timeout of one query to a name server, and number of attempts.
 const QUERY_TIMEOUT: Duration = Duration::from_millis(1_500);
 const QUERY_ATTEMPTS: usize = 2;
-/// Maximum time for which an answer is cached, so that a changed address is noticed by then.
+/// Maximum time for which an answer is cached, and thus for which a changed address goes unnoticed.
 const MAX_TTL: Duration = Duration::from_secs(30);
 /// Maximum cached names.
 const CACHE_SIZE: u64 = 1_024;

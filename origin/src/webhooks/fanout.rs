@@ -131,8 +131,8 @@ fn of_version(operation: &Operation, event_type: EventType, data: &RawValue) -> 
     }
 }
 
-/// Identifies an operation by its content: if the database is restored and an operation is fanned out again, its event has the same
-/// id; another operation that got the same number has another event id.
+/// Identifies an operation by its content. If the database is restored and an operation is fanned out again, its event has the same id as
+/// before. Another operation with the same number has another event id.
 fn digest(operation: &Operation) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(operation.id.to_be_bytes());

@@ -116,7 +116,7 @@ impl Webhooks {
         let sealer = self.sealer.as_ref().ok_or(Unopenable)?;
         let current = sealer.open(id, &sealed.current)?;
         match &sealed.previous {
-            // The end of a new overlap is set by the next upkeep; until then it counts as running.
+            // The end of a new overlap is set by the next upkeep; until then the overlap counts as running.
             Some((previous, until)) if until.is_none_or(|until| now < until) => {
                 Ok(SigningSecrets::new(sealer.open(id, previous)?).rotated(current, STILL))
             }

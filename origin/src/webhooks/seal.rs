@@ -15,7 +15,7 @@ const VERSION: u8 = 1;
 /// Purpose of the derived key; another use of the master key derives another key.
 const PURPOSE: &[u8] = b"webhook signing secrets, 1";
 
-/// Encrypts and decrypts secrets.
+/// Encrypts and decrypts signing secrets.
 pub struct Sealer {
     seals: LessSafeKey,
     /// Other keys, under which stored secrets may still be encrypted.
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Sealer {
 pub struct Unopenable;
 
 impl Sealer {
-    /// A sealer for master keys of 64 hex digits, separated by commas. `None` if one is invalid.
+    /// A sealer for master keys of 64 hex digits, separated by commas. `None` if a key is invalid.
     pub fn new(master_keys: &config::Secret) -> Option<Self> {
         let mut keys = master_keys.expose().split(',').map(|key| derived(key.trim())).collect::<Option<Vec<_>>>()?;
         let seals = keys.remove(0);

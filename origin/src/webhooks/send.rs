@@ -34,7 +34,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 
 /// Maximum size of a response head, in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
-/// Maximum bytes of a response body that are read; the rest is dropped.
+/// Maximum bytes of a response body that are read. A connection with a longer response is dropped.
 const BODY_BYTES: usize = 16 * 1024;
 /// Maximum addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 3;
@@ -157,7 +157,7 @@ impl Sender {
         destination: &Destination,
     ) -> Result<u16, Broken> {
         let response = pooled.requests.send_request(request).await.map_err(|error| Broken {
-            // An invalid response is a response, so the connection was not closed before it.
+            // After an invalid response the connection does not count as closed, because a response has arrived.
             is_closed: error.is_closed() || error.is_canceled() || error.is_incomplete_message() || is_reset(&error),
         })?;
         let status = response.status().as_u16();

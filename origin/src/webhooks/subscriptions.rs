@@ -61,7 +61,7 @@ impl AsStoreError for Fault {
     }
 }
 
-/// A subscription with the secret it was created with.
+/// A subscription and its first signing secret.
 #[derive(Debug)]
 pub struct Created {
     pub subscription: Subscription,
@@ -90,7 +90,8 @@ pub async fn create(
         return Ok(before);
     }
     if let Some(basket) = &request.basket {
-        // Checked before the host is resolved, and again in the transaction below.
+        // The basket is checked before the host is resolved, so that a wrong basket costs no look-up, and again in the transaction below,
+        // because it may change meanwhile.
         check_basket(&db.pool, basket).await?;
     }
     let (target, _) = webhooks.sender.guard().resolve_target(&request.url).await.map_err(|error| match error {

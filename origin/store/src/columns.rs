@@ -21,7 +21,7 @@ vocabularies! {
 
 wrappers! {
     DbPpm(Ppm) of i32: |parts| Some(Ppm(parts.into()));
-    /// A fraction as parts per million. Only valid fractions are stored.
+    /// A fraction as parts per million. The fallback 0 is unreachable, because only valid fractions are stored.
     DbFraction(Ppm) of f64: |fraction| Some(Ppm(from_float(fraction, 6).unwrap_or(0)));
     /// Like [`DbFraction`], for a field of type `u32`.
     DbShare(u32) of f64: |fraction| Some(u32::try_from(from_float(fraction, 6).unwrap_or(0)).unwrap_or(0));

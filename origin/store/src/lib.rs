@@ -56,7 +56,6 @@ const MAX_ATTEMPTS: u32 = 5;
 /// The migrations, embedded in the program.
 pub static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
-/// A transaction in progress.
 pub type Tx<'a> = Transaction<'a, Postgres>;
 /// What the closure of [`Db::run_tx`] returns.
 pub type TxFuture<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
@@ -88,7 +87,6 @@ pub enum StoreError {
     Corrupt {
         /// `table.column`.
         column: &'static str,
-        /// The stored value.
         text: String,
     },
 }
@@ -201,8 +199,8 @@ impl Db {
         Ok(Db { pool: pool.connect_lazy_with(options.options([("statement_timeout", STATEMENT_TIMEOUT)])) })
     }
 
-    /// A connection that has just answered a ping, for callers to whom a broken connection costs more than the round trip. Closes broken
-    /// connections that it meets; fails if the database cannot be reached.
+    /// A connection that has just answered a ping. Worth the round trip where a broken connection would cost more. Closes broken
+    /// connections that it finds; fails if the database cannot be reached.
     pub async fn pinged_connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
         loop {
             let mut connection = self.pool.acquire().await?;

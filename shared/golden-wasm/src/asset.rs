@@ -1,4 +1,4 @@
-//! Asset vectors: `{name, in, out}`.
+//! Asset vectors: each line is `{name, in, out}`, with an asset's score input and the expected outcome.
 
 use crate::read::{Mismatch, expect, integer, list, milli, optional, required_name, score, score_of};
 use rds_shared::scoring::MilliPoints;

@@ -1,4 +1,4 @@
-//! Publication vectors: `{name, start, steps}`: the first score at second 0, and the runs after it.
+//! Publication vectors: each line is `{name, start, steps}`, the first score (at second 0) and the later runs.
 
 use crate::read::{Mismatch, expect, flag, list, milli, required, score_of};
 use rds_shared::rules::dwell::Publication;

@@ -1,6 +1,7 @@
 //! Rubric vectors: the questionnaire itself, values of dimensions and assets from answers, and the hash of a set of answers.
 //!
-//! Points are hundredths, instants microseconds. An answer is `[question, answer, observed_at, source_kind, withdrawn_at]`.
+//! Points are in hundredths, instants in microseconds since the Unix epoch. An answer is `[question, answer, observed_at, source_kind,
+//! withdrawn_at]`.
 
 use crate::read::{Mismatch, expect, list, required, required_name, text};
 use rds_shared::scoring::asset::{AssetCategory, Dimension};
@@ -13,7 +14,7 @@ use rds_shared::scoring::tables::{rubric, weights};
 use rds_shared::wire::time::Timestamp;
 use serde_json::{Value, json};
 
-/// The questionnaire that the vectors were made for must be the one in force.
+/// Fails if the questionnaire in force is not the one that the vectors were made for.
 pub fn check_questionnaire(case: &Value) -> Result<(), Mismatch> {
     expect(&case["name"], &questionnaire(), case)
 }

@@ -1,4 +1,4 @@
-//! Vault vectors: `{name, in, out}`.
+//! Vault vectors: each line is `{name, in, out}`, with a vault's score input and the expected outcome.
 
 use crate::read::{Mismatch, expect, flag, integer, list, milli, name, required, required_name, score_of};
 use rds_shared::scoring::vault::{

@@ -21,7 +21,7 @@ pub const SHARED: u16 = 1_024;
 enum Owner {
     Address(ClientNet),
     Neighbourhood(Neighbourhood),
-    /// All neighbourhoods whose keyed hash starts with this number, modulo [`SHARED`].
+    /// All neighbourhoods for which the first two bytes of the keyed hash, modulo [`SHARED`], are this number.
     Shared(u16),
 }
 
@@ -33,7 +33,7 @@ pub struct AddressTable {
     counts: BTreeMap<Key, AddressCount>,
     /// Size from which new addresses get no counter of their own; for neighbourhoods it is a quarter larger.
     max_counters: usize,
-    /// The window in which dropping counters freed too little, because nearly all are in use.
+    /// The window in which the table is not scanned again, because a scan has freed too few counters.
     busy_in: Option<i64>,
 }
 
@@ -89,7 +89,7 @@ impl AddressTable {
         }
     }
 
-    /// Whether an address, or its neighbourhood, has nothing left in the window of `now_seconds`.
+    /// Whether an address, or its neighbourhood, has no requests left in the window of `now_seconds`.
     pub fn is_spent(&self, net: ClientNet, budget: AddressBudget, now_seconds: i64) -> bool {
         let around = net.neighbourhood();
         let spent = |owner, ratio: u32| {
@@ -210,7 +210,6 @@ mod tests {
     }
 
     proptest! {
-        /// As long as the table has room, the limits are exact.
         #[test]
         fn limits_are_exact_while_there_is_room(
             asks in proptest::collection::vec((0u32..4, 0u32..4, 0i64..15, any::<bool>()), 1..600),

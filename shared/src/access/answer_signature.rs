@@ -1,7 +1,7 @@
 //! The answer signature: it proves to the edge that an answer comes from the origin and belongs to the edge's request.
 //!
-//! The header reads `v1;<key id>;<sha256 hex of the body, or - for a stream>;<hex mac>`. The MAC covers the request's nonce, the
-//! status, the body's digest and every header of [`SIGNED`]. The key is the one that the request was signed with.
+//! The header [`headers::ANSWER`] reads `v1;<key id>;<sha256 hex of the body, or - for a stream>;<hex mac>`. The MAC covers the
+//! request's nonce, the status, the body's digest and every header of [`SIGNED`]. The origin signs with the key that signed the request.
 
 use super::assertion::{AssertionKey, BodyDigest};
 use crate::wire::headers;
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use hmac::Mac;
 
-/// Response headers that are signed, and the only ones that the edge reads. The order is that of the signed text.
+/// Response headers that the signature covers, in the order in which the signed text lists them. The edge reads no other header.
 ///
 /// Proxies between origin and edge must not change them, except that a strong `etag` may become weak, as compressing proxies do.
 pub const SIGNED: [&str; 10] = [
@@ -28,10 +28,11 @@ pub const SIGNED: [&str; 10] = [
     headers::UNKNOWN_VALUES,
 ];
 
-/// First line of the signed text. No assertion's text starts with it, so neither signature passes for the other.
+/// First line of the signed text. The signed text of a request starts with `v1` or `v2` instead ([`super::assertion`]), so the MAC of a
+/// request is never valid for an answer, nor the MAC of an answer for a request.
 const CONTEXT: &str = "answer-v1";
 
-/// The head of an answer.
+/// What the signature of an answer covers besides the digest of its body.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerHead<'a> {
     /// The nonce of the request's assertion.
@@ -138,7 +139,8 @@ const STREAM: &str = "-";
 /// Length of the header without the key's id.
 const HEADER_BYTES: usize = "v1;;;".len() + 64 + 64;
 
-/// The signed text.
+/// The text that the MAC covers: context, nonce, status, digest and the headers that are present, one per line. The `W/` of a weak `etag`
+/// is left out, because a compressing proxy may have added it.
 fn text(answer: &AnswerHead<'_>, digest: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);
     for line in [CONTEXT, answer.nonce] {

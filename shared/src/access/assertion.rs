@@ -40,7 +40,7 @@ impl BodyDigest {
         if body.is_empty() { BodyDigest::EMPTY } else { BodyDigest(Sha256::digest(body).into()) }
     }
 
-    /// A digest computed elsewhere.
+    /// Wraps a SHA-256 that was computed elsewhere, for example by the hash function of the Workers runtime.
     pub const fn from_bytes(digest: [u8; 32]) -> Self {
         BodyDigest(digest)
     }
@@ -83,8 +83,8 @@ impl AssertionKey {
         &self.id
     }
 
-    /// Derives a separate secret for `purpose`. Its text starts with `salt`, which no signed text does, so a derived secret is never the
-    /// MAC of a request or an answer.
+    /// Derives a separate secret for `purpose`: the MAC of a text that starts with `salt`. Signed requests and answers start with another
+    /// line, so a derived secret never equals one of their MACs.
     pub fn salt(&self, purpose: &str) -> Salt {
         let mac = self.keyed.clone().chain_update("salt\n").chain_update(purpose);
         Salt::new(mac.finalize().into_bytes().into())
@@ -149,7 +149,7 @@ pub struct SignedHead<'a> {
     pub forwarded: &'a ForwardedHeaders<'a>,
 }
 
-/// A whole request without forwarded headers: what v1 covers, and the form of a message between the hosts.
+/// A request with its body and without forwarded headers, as v1 signs it. The origin's messages to the edge have this form.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
     /// The HTTP method.
@@ -278,7 +278,7 @@ impl<'a> Assertion<'a> {
         self.verify_mac(key, head).ok().map(|()| key)
     }
 
-    /// Checks a message between the hosts: a request with its body and without forwarded headers.
+    /// Checks a message of the origin to the edge: a request with its body and without forwarded headers.
     pub fn verify(
         &self,
         keys: &[AssertionKey],
@@ -314,7 +314,8 @@ pub struct VerifiedHead<'a> {
 }
 
 impl<'a> VerifiedHead<'a> {
-    /// Whether the MAC is verified, so that the nonce may be recorded as used. In v1 that is so only after [`VerifiedHead::check_body`].
+    /// Whether the MAC is already verified, so that the nonce may be recorded as used. False for v1, whose MAC is verified by
+    /// [`VerifiedHead::check_body`].
     pub const fn is_proven(&self) -> bool {
         self.assertion.body.is_some()
     }

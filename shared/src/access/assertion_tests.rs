@@ -1,4 +1,4 @@
-//! What an assertion proves, and what it does not.
+//! Tests of the edge assertion: which changes of a request invalidate it, its age, its two formats and its parser.
 
 use super::*;
 use proptest::prelude::*;

@@ -11,8 +11,8 @@ pub const WINDOW_SECONDS: i64 = 60;
 const DAY_SECONDS: i64 = 86_400;
 /// Requests without a key that one address may make in a UTC day.
 pub const ANONYMOUS_PER_DAY: u32 = 1_000;
-/// Requests with one of the service's own pages as their `Origin` that one address may make in a UTC day. Anybody can send that
-/// header, so these requests have a daily cap, too.
+/// First-party requests that one address may make in a UTC day. Any client can send the `Origin` of the service's own pages, so
+/// first-party requests have a daily cap, too.
 pub const FIRST_PARTY_PER_DAY: u32 = 20_000;
 
 /// The number of the window that contains an instant, counted from the Unix epoch.
@@ -120,7 +120,7 @@ pub const fn subclient_limit(limit: u32) -> u32 {
     if limit < 4 { 1 } else { limit / 4 }
 }
 
-/// Who is charged.
+/// The kind of caller. It selects, together with the route's rate-limit class, the budgets that a request is charged to ([`charge`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payer {
     /// A caller without a key, or with one that could not be checked.
@@ -142,7 +142,7 @@ pub enum Charge {
     Address(AddressBudget),
     /// The caller's key.
     Key,
-    /// Both; the request is refused only when both are used up.
+    /// The caller's key and address; the request is refused only when both budgets are used up.
     KeyAndAddress(AddressBudget),
 }
 
@@ -164,7 +164,7 @@ pub const fn charge(class: RateLimitClass, payer: Payer) -> Charge {
 
 /// Whether a request of `payer` is also charged to the neighbourhood of its address ([`super::Neighbourhood`]).
 ///
-/// Requests with a valid key are not, so that other callers nearby never cause a key to be refused.
+/// Requests with a valid key are not charged to it, so that other callers of the neighbourhood never cause a key to be refused.
 pub const fn charges_neighbourhood(payer: Payer) -> bool {
     match payer {
         Payer::Anonymous | Payer::FirstParty | Payer::Rejected => true,
@@ -177,7 +177,7 @@ pub const fn charges_neighbourhood(payer: Payer) -> bool {
 pub struct Allowance {
     /// Requests per window.
     pub limit: u32,
-    /// Requests left in the window, and never more than are left today.
+    /// Requests left in the window, or in the UTC day if fewer are left in the day.
     pub remaining: u32,
     /// Unix time, in seconds, at which the full limit is available again.
     pub reset: i64,
@@ -228,7 +228,7 @@ impl Count {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AddressCount {
     pub minute: Count,
-    /// Its window is the number of the UTC day.
+    /// Requests of one UTC day; its `window` is the number of the day.
     pub day: Count,
 }
 
@@ -250,7 +250,7 @@ impl AddressCount {
         self.day = self.day.charged(day_of(now_seconds));
     }
 
-    /// What is left of a budget of `ratio` times the limits, and whether the daily cap is used up.
+    /// The allowance under `ratio` times the limits of `budget`, and whether the daily cap is used up.
     fn current_allowance(&self, budget: AddressBudget, ratio: u32, now_seconds: i64) -> (Allowance, bool) {
         let (window, day) = (window_of(now_seconds), day_of(now_seconds));
         let mut allowance = self.minute.allowance(window, budget.limit().saturating_mul(ratio));
@@ -276,7 +276,7 @@ pub enum AddressCounters<'a> {
 #[derive(Debug)]
 pub struct NeighbourhoodCount<'a> {
     pub count: &'a mut AddressCount,
-    /// Its limits, as a multiple of one address's ([`super::client_net::Neighbourhood::ratio`]).
+    /// The neighbourhood's limits, as a multiple of one address's limits ([`super::client_net::Neighbourhood::ratio`]).
     pub ratio: u32,
 }
 

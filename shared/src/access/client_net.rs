@@ -6,9 +6,9 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The unit that has its own rate limit: one IPv4 address, or the /64 network of one IPv6 subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ClientNet {
-    /// One address.
+    /// One IPv4 address.
     V4(Ipv4Addr),
-    /// The first 64 bits of an address; the rest is zero.
+    /// The first 64 bits of an address; the other bits are zero.
     V6(Ipv6Addr),
 }
 
@@ -49,9 +49,9 @@ impl ClientNet {
 /// A block of addresses that a single party may hold: an IPv4 /24 or an IPv6 /48.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Neighbourhood {
-    /// The first 24 bits of an address; the rest is zero.
+    /// The first 24 bits of an address; the other bits are zero.
     V4(Ipv4Addr),
-    /// The first 48 bits of an address; the rest is zero.
+    /// The first 48 bits of an address; the other bits are zero.
     V6(Ipv6Addr),
 }
 

@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 /// The kind of a credential, by the routes it gives access to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The commercial routes.
+    /// Gives access to the commercial routes.
     ApiKey,
-    /// The private index and rate routes.
+    /// Gives access to the private index and rate routes.
     IndexToken,
 }
 
@@ -45,7 +45,7 @@ impl KeyDigest {
         Some(KeyDigest(bytes.try_into().ok()?))
     }
 
-    /// A digest as it is stored.
+    /// Wraps the bytes of a stored digest.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         KeyDigest(bytes)
     }

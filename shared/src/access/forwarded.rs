@@ -1,7 +1,7 @@
 //! Request headers that the edge forwards to the origin: their table, their filter, and the text that the edge assertion covers.
 //!
-//! Apart from the assertion and the principal, the origin uses no other request headers. The origin's HTTP layer would refuse a value
-//! that the filter rejects before the origin's code runs, so the edge never sends one.
+//! Apart from the assertion and the principal, the origin uses no other request headers. The edge never sends a value that the filter
+//! rejects: the origin's HTTP layer could refuse the request before the origin's code answers and signs the answer.
 
 use crate::route::bounds::IDEMPOTENCY_KEY_BYTES;
 use crate::wire::error::{ApiError, Detail, In};

@@ -1,8 +1,8 @@
 //! The protocol between edge and origin apart from callers' requests: messages about keys, usage and changed facts, and their paths.
 //!
-//! Every message is a POST with a JSON body, signed like a caller's request ([`super::assertion`]). Its signed caller is the host
-//! itself, which a caller's request cannot claim to be. Edge and origin are rolled out one after the other, so unknown fields are
-//! ignored.
+//! Every message is a POST with a JSON body, except [`ALIVE`], and is signed like a caller's request ([`super::assertion`]). The signed
+//! caller is [`EDGE`] or [`ORIGIN`], which no request of a real caller carries. Edge and origin are rolled out one after the other, so
+//! unknown fields are ignored.
 
 use super::credential::KeyDigest;
 use super::plan::KeyRecord;
@@ -32,8 +32,8 @@ pub const TAG_INVALIDATION_PATH: &str = "/__origin/tags";
 /// Largest body of a message, in bytes. The largest message is a usage batch: one day with one row for each endpoint.
 pub const MESSAGE_BYTES: usize = 64 * 1024;
 
-/// Prefix of the endpoint names under which an edge stores reserved requests, which are not usage. An edge that was rolled back to a
-/// release without reservations sends such a row as if it were an endpoint's, so the origin leaves it out.
+/// Prefix of the names under which an edge stores reserved requests in its table of counts. Reserved requests are not usage. An edge that
+/// was rolled back to a release without reservations reports these rows as usage, so the origin ignores them.
 pub const RESERVATION: &str = "reserved:";
 
 /// How long the edge may use a key's record before it must look the key up again, in seconds.
@@ -43,7 +43,7 @@ pub const RECORD_LEASE_SECONDS: i64 = 30;
 /// whose changes are sent to the edge until acknowledged ([`KeyLookupResponse::told`]): the edge then knows every acknowledged revocation.
 pub const RECORD_FALLBACK_SECONDS: i64 = 12 * 3_600;
 
-/// A look-up of a key.
+/// The edge's request for the record of a key or index token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyLookup {
     pub digest: KeyDigest,
@@ -53,7 +53,6 @@ pub struct KeyLookup {
     pub text: Option<String>,
 }
 
-/// The result of a key look-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum KeyLookupResult {
@@ -65,7 +64,7 @@ pub enum KeyLookupResult {
     TextNeeded,
 }
 
-/// [`KeyLookupResult`] as the origin sends it.
+/// [`KeyLookupResult`] with the field `told`, which older releases neither send nor read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyLookupResponse {
     #[serde(flatten)]
@@ -105,7 +104,7 @@ pub struct UsageBatch {
     pub digest: KeyDigest,
     /// Random name of the counter that sends the batch, drawn at its first use.
     pub source: String,
-    /// Number of the batch from this source, from 1.
+    /// Number of this batch among the batches of `source`, counted from 1.
     pub sequence: u64,
     /// Everything before this instant (Unix seconds) is counted in this batch or an earlier one.
     pub through: i64,

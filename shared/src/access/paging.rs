@@ -18,13 +18,13 @@ pub fn admit_query(principal: &Principal, route: &Route, query: &Query) -> Resul
     }
 }
 
-/// Whether the query selects rows beyond [`MAX_ROWS_WITHOUT_KEY`], so that the answer with a key has more rows than the one without.
+/// Whether the query selects rows beyond [`MAX_ROWS_WITHOUT_KEY`], so that a caller with a key may get more rows than a caller without.
 pub fn is_longer_with_key(route: &Route, query: &Query) -> bool {
     let rows = route.pages.and_then(|pages| pages.rows(query));
     rows.is_some_and(|(offset, rows)| is_more_with_key(offset, rows))
 }
 
-/// The part of the page that the caller may read, or an error that says it needs a key.
+/// The part of the page that the caller may read, or an error that says that a key is needed.
 pub fn admit(principal: &Principal, page: PageRequest) -> Result<PageRequest, ApiError> {
     Ok(page.cut_to(admit_rows(principal, page.offset(), page.size)?))
 }
@@ -48,7 +48,7 @@ pub fn admit_rows(principal: &Principal, offset: u64, rows: u64) -> Result<u64, 
     }
 }
 
-/// Whether a caller with a key gets more of the `rows` rows from `offset` than one without.
+/// Whether some of the `rows` rows from `offset` are readable only with a key.
 fn is_more_with_key(offset: u64, rows: u64) -> bool {
     offset.saturating_add(rows) > MAX_ROWS_WITHOUT_KEY
 }

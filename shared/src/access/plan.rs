@@ -57,12 +57,12 @@ pub struct KeyRecord {
     pub id: i64,
     /// The organisation that owns the key; 0 for an index token.
     pub org_id: i64,
-    /// The organisation's plan; unused for an index token. The record does not say whether it is a key's or a token's: hosts know it
-    /// from the credential's text or digest.
+    /// The organisation's plan; unused for an index token. The record does not say whether it belongs to a key or to a token: hosts know
+    /// the kind from the credential's text or digest.
     pub plan: Plan,
     /// Requests per minute: the contracted limit, or the plan's default.
     pub rpm: u32,
-    /// Whether the holder serves several clients with this key, each limited to a share of it.
+    /// Whether the holder serves several clients with this key, each limited to a share of `rpm`.
     pub shared: bool,
     /// False once the key is revoked, which is final.
     pub active: bool,

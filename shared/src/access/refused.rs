@@ -1,6 +1,6 @@
 //! Recently refused credentials, for hosts that cannot look credentials up at the moment.
 //!
-//! While its record cannot be read, a rejected credential stays rejected: the answer is 401, not 503, and never anonymous access.
+//! A rejected credential stays rejected while its record cannot be read: the caller gets a 401, not a 503, and never anonymous access.
 
 use super::KeyDigest;
 use alloc::collections::BTreeMap;

@@ -8,7 +8,8 @@
 use super::KeyDigest;
 use alloc::collections::{BTreeMap, BTreeSet};
 
-/// How long a key stays refused without a new look-up, in milliseconds. No isolate may remember the refusal of a key for longer.
+/// How long a key stays refused without a new look-up, in milliseconds. It must not exceed `KEY_LEASE_MILLIS`
+/// (`edge/src/guard/addresses/denials.rs`), the time that the edge waits before it acknowledges a changed key.
 pub const REFUSED_MILLIS: i64 = 1_000;
 /// Valid keys in one generation; at most two generations are kept.
 const KEYS_PER_GENERATION: usize = 4_096;

@@ -20,7 +20,6 @@ impl TrustedProxies {
         blocks.map(read).collect::<Result<_, _>>().map(TrustedProxies)
     }
 
-    /// The blocks, as they were given.
     pub fn blocks(&self) -> &[Cidr] {
         &self.0
     }

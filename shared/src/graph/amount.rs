@@ -45,7 +45,6 @@ impl Usd {
     /// [`Self::BOUND_DOLLARS`] in millionths.
     const LIMIT: u128 = Self::BOUND_DOLLARS as u128 * Self::MICROS;
 
-    /// From millionths of a dollar.
     pub const fn from_micros(micros: u128) -> Self {
         Usd(micros)
     }
@@ -129,14 +128,14 @@ impl From<Usd> for Canonical {
     }
 }
 
-/// A share of a vault or portfolio, in units of 10⁻¹²: exact for one level of [`Ppm`], and fine enough that rounding over
-/// deeper nesting is negligible.
+/// A share of a vault or portfolio, in units of 10⁻¹². The product of two [`Ppm`] is exact; the rounding of products over deeper nesting
+/// is negligible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Share(u64);
 
 impl Share {
     pub const ZERO: Self = Share(0);
-    /// The whole.
+    /// 100 %.
     pub const ONE: Self = Share(1_000_000_000_000);
 
     /// `None` outside 0 to 1.
@@ -169,7 +168,7 @@ impl Share {
 }
 
 impl Serialize for Share {
-    /// Written as a decimal fraction.
+    /// Writes a decimal fraction with at most twelve decimals.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Decimal { units: i64::try_from(self.0).unwrap_or(i64::MAX), scale: 12 }.serialize(serializer)
     }

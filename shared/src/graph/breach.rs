@@ -101,7 +101,7 @@ pub struct Coverage {
     pub market_count: u64,
     /// Number of markets whose debt was read completely, for every reserve.
     pub debt_read_count: u64,
-    /// Number of those markets whose collateral could also be fully valued.
+    /// Number of markets whose debt was read completely and whose collateral could be fully valued.
     pub priced_count: u64,
 }
 
@@ -143,7 +143,7 @@ pub struct ChainBreach {
     pub chain_id: u64,
     /// Number of markets on the chain.
     pub market_count: u64,
-    /// Totals over these markets.
+    /// Totals over the protocol's markets on the chain.
     #[serde(flatten)]
     pub totals: Totals,
 }
@@ -249,7 +249,7 @@ impl Totals {
 /// Market ids in `/v1/markets`, by [`LendingMarket::contract`].
 pub type MarketIds = BTreeMap<String, String>;
 
-/// The preview of these markets.
+/// Computes the preview from all markets. A market without an entry in `ids` has a null `marketId`.
 pub fn preview<'a>(markets: &'a [LendingMarket], ids: &'a MarketIds) -> Preview<'a> {
     let mut groups: BTreeMap<(&str, &str), Vec<&LendingMarket>> = BTreeMap::new();
     for market in markets {

@@ -32,7 +32,7 @@ named_enum! {
 named_enum! {
     /// How an exposure relates to its limit.
     pub enum FindingKind {
-        /// Above the limit through verified mappings with a confidence of at least 0.80 alone.
+        /// Above the limit even when only verified mappings with a confidence of at least 0.80 are counted.
         Breach = "breach",
         /// Above the limit only when unverified or uncertain mappings are counted.
         Advisory = "advisory",
@@ -56,7 +56,7 @@ impl FindingKind {
 pub struct Exposure {
     /// The key within the dimension, such as a curator, a bridge or a feed.
     pub key: String,
-    /// Amount through all mappings. The amounts of a dimension add up exactly.
+    /// Amount through all mappings, rounded so that the amounts of a dimension add up to their exact sum, rounded down.
     pub usd: Usd,
     /// Share of the portfolio in millionths. The shares of a dimension add up to their exact sum rounded half to even, and each is
     /// less than a millionth from its exact value.
@@ -156,7 +156,8 @@ const ONE: u128 = Share::ONE.get() as u128;
 /// One in units of [`Ppm`].
 const MILLION: u128 = Ppm::ONE.0.unsigned_abs() as u128;
 
-/// Exposure to one key in micro-dollars times [`ONE`]: at most 10^24 times 10^12, so ten times as much still fits `u128`.
+/// Exposure to one key in micro-dollars times [`ONE`]: at most 10^24 times 10^12. [`Sum::judge`] multiplies it by ten, which still fits
+/// `u128`.
 #[derive(Clone, Copy)]
 struct Sum {
     all: u128,

@@ -1,4 +1,4 @@
-//! Cycles of vaults that hold each other. Iterative algorithms, so that deep nesting cannot exhaust the stack.
+//! Cycles of vaults that hold each other. The algorithms are iterative, so that deep nesting cannot exhaust the stack.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -61,8 +61,8 @@ fn finish_order(edges: &Nesting, start: usize, seen: &mut BTreeSet<usize>) -> Ve
 /// Maximum number of cycles reported for one vault. A component of a thousand vaults has far more cycles than are useful.
 pub(super) const MAX_REPORTED_CYCLES: usize = 50;
 
-/// Largest component whose vaults are looked through into each other. Each vault is resolved separately, so the work grows with
-/// the square of the component; the bound keeps crafted facts from making it larger.
+/// Largest component, in vaults, whose inner edges are followed. Each of its vaults is resolved separately, so the work grows with the
+/// square of the component's size; the bound limits the work that crafted facts can cause.
 pub(super) const MAX_FOLLOWED_COMPONENT: usize = 32;
 
 /// One component in isolation: its vaults numbered from 0 in order, and the edges between them.
@@ -113,8 +113,10 @@ impl<'a> ComponentGraph<'a> {
         distances
     }
 
-    /// Shortest cycles, each once, starting with its smallest vault: one through every edge until there are [`MAX_REPORTED_CYCLES`],
-    /// then only as many as needed for every vault to be on a cycle. A component above [`MAX_FOLLOWED_COMPONENT`] gets at most
+    /// Shortest cycles; each is listed once and starts with its smallest vault.
+    ///
+    /// Every edge contributes a shortest cycle through it until there are [`MAX_REPORTED_CYCLES`]; after that, only edges of vaults that are
+    /// on no listed cycle do. In a component above [`MAX_FOLLOWED_COMPONENT`], only edges of such vaults contribute, and the list ends at
     /// [`MAX_REPORTED_CYCLES`].
     pub(super) fn cycles(&self) -> BTreeSet<Vec<usize>> {
         let mut cycles = BTreeSet::new();

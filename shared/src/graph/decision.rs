@@ -173,7 +173,6 @@ impl Canonicalize for Envelope {
     }
 }
 
-/// The envelope's JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct EnvelopeJson {

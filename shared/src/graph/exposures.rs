@@ -50,7 +50,7 @@ pub struct AssetExposure<'a> {
     pub symbol: &'a str,
     /// Fraction of the vault that is held in the asset, 0 to 1.
     pub share: Share,
-    /// The same part of the vault's TVL in US dollars; null when the TVL is unknown.
+    /// `share` of the vault's TVL, in US dollars; null when the TVL is unknown.
     pub usd_exposure: Option<Usd>,
     /// Tokens that wrap the asset.
     pub wrappers: Vec<PlainShare<'a>>,
@@ -90,7 +90,7 @@ pub struct TrustedShare<'a> {
     pub id: &'a str,
     /// True if every mapping to it is backed by a source.
     pub verified: bool,
-    /// Lowest confidence of those mappings, 0 to 1.
+    /// Lowest confidence of the mappings to the bridge or signer set, 0 to 1.
     pub confidence: Ppm,
     /// Fraction of the vault that is exposed to it, 0 to 1.
     pub share: Share,
@@ -105,7 +105,7 @@ pub struct Unattributed {
     pub reason: Gap,
     /// Fraction of the vault, 0 to 1.
     pub share: Share,
-    /// The same part of the vault's TVL in US dollars; null when the TVL is unknown.
+    /// `share` of the vault's TVL, in US dollars; null when the TVL is unknown.
     pub usd_exposure: Option<Usd>,
 }
 

@@ -17,7 +17,7 @@ use core::fmt;
 pub struct Trust {
     /// The mapping is backed by a source and not provisional.
     pub verified: bool,
-    /// 0 to 1.
+    /// Confidence in the mapping, from 0 to [`Ppm::ONE`].
     pub confidence: Ppm,
 }
 
@@ -59,9 +59,9 @@ pub struct OracleFeed {
 pub struct AssetRoute {
     pub asset_key: String,
     pub symbol: String,
-    /// Ids of the tokens that wrap it.
+    /// Ids of the tokens that wrap the asset.
     pub wrappers: Vec<String>,
-    /// Its price feeds.
+    /// Price feeds of the asset.
     pub oracles: Vec<OracleFeed>,
     /// Bridges that the asset came through. The whole holding is exposed to each of them; an asset bridged in part is given as two parts.
     pub bridges: Vec<Reference>,
@@ -100,9 +100,9 @@ pub struct VaultFacts {
     /// Signer sets that can change the whole vault.
     pub signer_sets: Vec<Reference>,
     pub tvl: Option<Usd>,
-    /// The deposit asset. The share that is in no part is idle and held in this asset.
+    /// The deposit asset; `None` when unknown. The share of the vault that `parts` does not cover is idle and held in this asset.
     pub idle: Option<AssetRoute>,
-    /// Its holdings; `None` when they could not be established.
+    /// The vault's holdings; `None` when they could not be established.
     pub parts: Option<Vec<Part>>,
 }
 

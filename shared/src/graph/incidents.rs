@@ -19,7 +19,8 @@ pub const MAP_VERSION: &str = "incident-map-1";
 /// Age in days after which an incident no longer counts.
 pub const WINDOW_DAYS: i64 = 365;
 
-/// Key of a cluster that every vault hit by any incident belongs to; distinct from all event ids.
+/// Key of an extra cluster that contains every vault hit by any incident. Its exposure counts a share once, however many incidents hit it.
+/// Event ids are numbers, so none of them equals this key.
 const ANY: &str = "*";
 
 /// A published, unresolved incident and the vaults it hit.
@@ -68,7 +69,7 @@ pub struct IncidentExposure<'a> {
     pub issuer: Option<&'a str>,
     /// Fraction of the vault that is exposed to at least one incident, 0 to 1.
     pub share: Share,
-    /// The same part of the vault's TVL in US dollars; null when the TVL is unknown.
+    /// `share` of the vault's TVL, in US dollars; null when the TVL is unknown.
     pub usd_exposure: Option<Usd>,
     /// The incidents, by share descending, then newest first.
     pub incidents: Vec<IncidentShare<'a>>,
@@ -86,7 +87,7 @@ pub struct IncidentShare<'a> {
     pub is_direct: bool,
     /// Fraction of the vault that is exposed to the incident, 0 to 1.
     pub share: Share,
-    /// The same part of the vault's TVL in US dollars; null when the TVL is unknown.
+    /// `share` of the vault's TVL, in US dollars; null when the TVL is unknown.
     pub usd_exposure: Option<Usd>,
 }
 
@@ -118,8 +119,8 @@ pub struct IncidentSummary<'a> {
     pub vault_count: u64,
     /// Number of protocols whose vaults were hit.
     pub issuer_count: u64,
-    /// TVL of the vaults that were hit, each counted once, in US dollars: the sum over `issuers`. Positions of vaults that hold them
-    /// are included and not added again.
+    /// TVL of the vaults that were hit, each counted once, in US dollars: the sum over `issuers`. Shares of these vaults that
+    /// other vaults hold are included and not added again.
     pub total_incident_exposure_usd: Usd,
     /// Exposure per issuer, by exposure descending, then by name.
     pub issuers: Vec<IssuerExposure<'a>>,
@@ -140,13 +141,13 @@ pub struct IssuerIncidents<'a> {
 pub struct IssuerExposure<'a> {
     /// The issuing protocol.
     pub issuer: &'a str,
-    /// Number of incidents that hit its vaults.
+    /// Number of incidents that hit the issuer's vaults.
     pub incident_count: u64,
-    /// Number of its vaults that were hit.
+    /// Number of the issuer's vaults that were hit.
     pub vault_count: u64,
-    /// Number of those vaults whose TVL is unknown. They are missing from `incidentExposureUsd`; their exposure is unknown, not zero.
+    /// Number of vaults that were hit and whose TVL is unknown. They are missing from `incidentExposureUsd`; their exposure is unknown, not zero.
     pub unpriced_vault_count: u64,
-    /// TVL of the other vaults that were hit, in US dollars.
+    /// Sum of the known TVLs of the issuer's vaults that were hit, in US dollars.
     pub incident_exposure_usd: Usd,
 }
 
@@ -170,7 +171,7 @@ impl IncidentMap {
         Ok(IncidentMap { incidents: kept, graph })
     }
 
-    /// Exposure of one vault; `None` if it is not in the snapshot. `facts` must be those the map was built from.
+    /// Exposure of one vault; `None` if it is not in the snapshot. `facts` must be the facts that the map was built from.
     pub fn exposure<'a>(&'a self, facts: &'a Facts, key: &VaultKey) -> Option<IncidentExposure<'a>> {
         let vault = facts.vaults().get(facts.position(key)?)?;
         let behind = self.graph.look_through(key)?.clusters;
@@ -205,7 +206,7 @@ impl IncidentMap {
         })
     }
 
-    /// Exposure over all vaults. `facts` must be those the map was built from.
+    /// Exposure over all vaults. `facts` must be the facts that the map was built from.
     pub fn summary<'a>(&'a self, facts: &'a Facts) -> IncidentSummary<'a> {
         let mut by_issuer: BTreeMap<&str, (IssuerExposure<'a>, BTreeSet<u64>)> = BTreeMap::new();
         let mut vault_count = 0;

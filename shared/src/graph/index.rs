@@ -91,11 +91,10 @@ pub(super) fn add(shares: &mut ExposedShares, at: Slot, exposed: ExposedShare) {
 pub(super) struct VaultExposure {
     /// Sorted by key.
     pub shares: Vec<(Slot, ExposedShare)>,
-    /// Which facts are complete.
     pub completeness: Completeness,
 }
 
-/// Which facts are complete for everything that a vault holds. A limit on an incomplete dimension cannot be confirmed as kept.
+/// Which facts are complete for everything that a vault holds. A check cannot confirm a limit on an incomplete dimension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Completeness {
     /// The responsible parties of the vault and of every known vault inside it.
@@ -104,7 +103,7 @@ pub(super) struct Completeness {
     pub assets: bool,
     /// At least one price feed of every asset.
     pub feeds: bool,
-    /// The operator of each of those feeds.
+    /// The operator of every price feed.
     pub vendors: bool,
 }
 
@@ -125,7 +124,7 @@ impl Completeness {
     }
 }
 
-/// One exposure of a vault, given as a fact.
+/// One exposure of a vault that the caller states, instead of look-through computing it ([`ExposureIndex::from_mappings`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     pub dimension: Dimension,

@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::Deserialize;
 
-/// A lending market as last read. Amounts in cents, rates in parts per million.
+/// A lending market as last read. Amounts are in US cents, ratios in parts per million.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LendingMarket {
@@ -22,7 +22,7 @@ pub struct LendingMarket {
     pub read_from: Timestamp,
     /// Time of its newest reading.
     pub read_to: Timestamp,
-    /// Total debt of the reserves that were read; `None` when none was.
+    /// Total debt of the reserves that were read; `None` when no reserve was read.
     pub debt_cents: Option<i64>,
     /// Whether every reserve was read, so that `debt_cents` is complete.
     pub is_debt_whole: bool,

@@ -2,8 +2,8 @@
 //!
 //! Each vault is resolved once, after the vaults it holds, and inherits their exposures in proportion; shares add up to exactly
 //! one. Within a cycle an edge is followed only if it leads farther away from the vault being resolved; the share behind any
-//! other edge is unattributed, and the cycle is reported. In a component of more than 32 vaults no inner edge is followed, so
-//! that the run time is linear in the total number of holdings.
+//! other edge is unattributed, and the cycle is reported. In a strongly connected component of more than 32 vaults no inner edge
+//! is followed, so that the run time is linear in the total number of holdings.
 
 use super::amount::{Share, scaled};
 use super::cycles::{ComponentGraph, Distances, MAX_REPORTED_CYCLES, components};
@@ -111,7 +111,7 @@ impl ExposureGraph {
         &self.facts
     }
 
-    /// Resolves the vaults of a component. Vaults outside the component that they hold must be resolved already.
+    /// Resolves the vaults of a component. Every vault outside the component that one of them holds must be resolved already.
     fn resolve(&mut self, nesting: &[Vec<usize>], component: &[usize]) {
         let component_graph = ComponentGraph::of(nesting, component);
         let cycles: Vec<Vec<usize>> = component_graph.cycles().into_iter().collect();
@@ -280,8 +280,8 @@ impl ResolvedVault {
         self.is_cut |= inner.is_cut;
     }
 
-    /// Sets the exposure to a key to the whole vault. Earlier exposure through assets and nested vaults is contained in it and is
-    /// kept only as `certain`, when the vault's own mapping is not certain.
+    /// Sets the exposure to a key to the whole vault, which includes earlier exposure through assets and nested vaults. If the vault's own
+    /// mapping is not certain, the earlier `certain` share is kept, and the trust of both is combined ([`Trust::and`]).
     fn answer(&mut self, at: Slot, trust: Trust) {
         let own = ExposedShare::new(Share::ONE, trust);
         let inner = self.parties.get(&at).copied().filter(|_| !trust.is_certain());
@@ -319,8 +319,8 @@ fn parties(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, &str, Trust)>
         .chain(vault.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
 }
 
-/// Parties responsible for a holding. Their shares are part of [`ResolvedVault::parties`], where a party responsible for the whole
-/// vault replaces them.
+/// Parties responsible for a holding. Their shares are part of [`ResolvedVault::parties`]; if a party is also responsible for the whole
+/// vault, [`ResolvedVault::answer`] replaces its share by the whole vault.
 fn operated(route: &AssetRoute) -> impl Iterator<Item = (Dimension, &str, Trust)> {
     let clusters = route.clusters.iter().map(|cluster| (Dimension::Cluster, cluster.as_str(), Trust::FACT));
     clusters.chain(route.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))

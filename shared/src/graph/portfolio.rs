@@ -41,7 +41,7 @@ impl fmt::Display for PortfolioError {
 impl core::error::Error for PortfolioError {}
 
 impl Portfolio {
-    /// Merges positions in one vault.
+    /// Adds up the positions in each vault.
     pub fn new(positions: impl IntoIterator<Item = (VaultKey, Usd)>) -> Result<Self, PortfolioError> {
         let (mut merged, mut total) = (BTreeMap::<VaultKey, Usd>::new(), Usd::ZERO);
         for (place, (vault, amount)) in positions.into_iter().enumerate() {

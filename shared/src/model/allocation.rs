@@ -1,5 +1,5 @@
-//! The lending markets that a curated vault's deposits are allocated to. The interface leaves the shape open. Shares are fractions of the vault's
-//! value.
+//! The lending markets that a curated vault's deposits are allocated to. The API specification leaves the shape open. Shares are fractions of the
+//! vault's value.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;

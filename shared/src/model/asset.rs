@@ -1,7 +1,8 @@
 //! Assets: the list row and the detail.
 //!
 //! Timestamps have six fractional digits. Dimensions, the breakdown and attestations need a key; for other callers these fields are empty and
-//! `restricted_fields` names them. The interface leaves these open: `slug`, `quality`, and the shapes of `dependency_chain[]` and `underlying_asset`.
+//! `restricted_fields` names them. The API specification leaves open `slug`, `quality`, and the shapes of `dependency_chain[]` and
+//! `underlying_asset`.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -201,7 +202,7 @@ pub fn age_hours(at: Timestamp, now: Timestamp) -> Decimal {
 pub struct Quality {
     /// Number of dimensions that have a weight in the asset's category.
     pub weighted_dimensions: u32,
-    /// Number of those dimensions that have evidence.
+    /// Number of weighted dimensions that have evidence.
     pub answered_dimensions: u32,
     /// Combined weight of the dimensions that have evidence, as a fraction from 0 to 1.
     pub evidence_coverage: Decimal,

@@ -13,7 +13,7 @@ use super::asset_restricted::RESTRICTED_IN_ROWS;
 use crate::scoring::asset::Dimensions;
 use crate::wire::time::Timestamp;
 
-/// How a list is served: at which time, to which caller.
+/// What the served form of a row depends on: the time of the response, the caller's key, and whether quality is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     /// Time of the response.

@@ -1,4 +1,4 @@
-//! The served bytes equal the row serialised for the caller at that time.
+//! Tests of encoded asset rows: the bytes written for a view equal the row that is serialised for the same caller and time.
 
 use super::super::asset::{AssetRow, Institutional, Quality};
 use super::super::ids::ChainId;

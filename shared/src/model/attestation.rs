@@ -1,7 +1,7 @@
 //! Reviewers and their attestations.
 //!
-//! An attestation carries the exact text that was signed, so that anybody can verify it with any Ed25519 library (RFC 8032). The interface
-//! names `GET /v1/reviewers` without a shape.
+//! An attestation carries the exact text that was signed, so that anybody can verify it with any Ed25519 library (RFC 8032). The API
+//! specification leaves the shape of `GET /v1/reviewers` open.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Baskets as the API serves them: the list, a version in full, and the histories of versions, changes and rules.
 //!
 //! Content that a version's hash covers is served as it is hashed: `effective_from` has six fractional digits, and scores and weights are also given as
-//! integers. The interface leaves the shapes of constituents and analytics open.
+//! integers. The API specification leaves the shapes of constituents and analytics open.
 
 use crate::model::content_hash::ContentHash;
 use crate::model::version_signature::VersionSignature;
@@ -56,7 +56,8 @@ pub struct BasketRow {
     pub effective_from: Micros,
     /// SHA-256 of the canonical JSON of the version: its basket, constituents, `effective_from`, methodology version and predecessor.
     pub content_hash: ContentHash,
-    /// Instant of the rebalance that made this version, equal to `effective_from`. A rebalance that reproduces the current version does not change it.
+    /// Instant of the rebalance that made this version, equal to `effective_from`. A later rebalance that reproduces the version does not change this
+    /// instant.
     pub last_rebalanced_at: Timestamp,
 }
 
@@ -81,7 +82,7 @@ pub struct BasketDetail {
     pub signed: VersionSignature,
     /// Instant at which the version was made.
     pub created_at: Timestamp,
-    /// The rules of that methodology version.
+    /// The rules of the methodology version in `methodology_version`.
     pub methodology: Methodology,
     /// The constituents with their weights, in ascending order of id.
     pub constituents: Vec<Shown>,
@@ -239,7 +240,7 @@ pub struct ListedBasketVersion {
     #[serde(flatten)]
     pub version: BasketVersionRow,
     /// Whether the version should still be used.
-    // This field and those after it extend the interface.
+    // `support_status`, `deprecated_at`, `retired_at` and `successor_version_id` are additive to the API specification.
     pub support_status: SupportStatus,
     /// Instant of the deprecation; null if the version was never deprecated.
     pub deprecated_at: Option<Timestamp>,
@@ -305,7 +306,7 @@ impl ShownChanges {
         }
     }
 
-    /// Ids of the constituents that are named.
+    /// Ids of all constituents in the three lists, without the constituents on withheld chains, whose ids are not served.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let shown = self.added.iter().chain(&self.removed).filter_map(|shown| match shown {
             Shown::Named(constituent) => Some(constituent.id.as_str()),

@@ -1,4 +1,4 @@
-//! `GET /v1/chains`: the chains that have active vaults. The interface leaves the row open.
+//! `GET /v1/chains`: the chains that have active vaults. The API specification leaves the row's shape open.
 
 use alloc::string::String;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Curators: the list row, the detail and their events. The interface leaves the shape of `chainDistribution[]` open.
+//! Curators: the list row, the detail and their events. The API specification leaves the shape of `chainDistribution[]` open.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -50,7 +50,7 @@ pub struct CuratorPage<V = VaultRow> {
     pub chain_distribution: Vec<ChainShare>,
     /// The newest events that affect the curator's vaults, at most 5.
     pub events: Vec<EventRow>,
-    /// Number of all these events.
+    /// Number of all events that affect the curator's vaults.
     pub events_total: u64,
 }
 
@@ -62,9 +62,9 @@ pub struct ChainShare {
     pub chain_id: ChainId,
     /// Name of the chain, for display.
     pub chain_name: String,
-    /// Number of active vaults on the chain.
+    /// Number of the curator's active vaults on the chain.
     pub vault_count: u64,
-    /// Supplied value of these vaults, in USD.
+    /// Supplied value of the curator's active vaults on the chain, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
     /// `tvl_usd` divided by the curator's total, 0 to 1; null if the total is 0.

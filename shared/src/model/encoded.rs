@@ -27,7 +27,7 @@ pub struct EncodedRow {
 impl EncodedRow {
     /// Encodes `row`, whose freshness counts from `last_synced_at`. A row without `freshness_seconds` has no slot.
     ///
-    /// The row's own value of that field is ignored. Fails only if `row` cannot be JSON, such as a map whose keys are not strings.
+    /// The row's own `freshness_seconds` is ignored. Fails only if `row` cannot be JSON, such as a map whose keys are not strings.
     pub fn encode<T: Serialize>(row: &T, last_synced_at: Option<Timestamp>) -> Result<Self, serde_json::Error> {
         let mut bytes = serde_json::to_vec(row)?;
         let slot = memchr::memmem::find(&bytes, SLOT_KEY).map(|key| key + SLOT_KEY.len());

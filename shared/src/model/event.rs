@@ -58,12 +58,12 @@ pub struct EventRow {
     pub remediation_status: Option<RemediationStatus>,
     /// Links to reports about the event.
     pub links: Vec<Link>,
-    /// Number of public occurrences in the group, whichever of them a filter matches; 1 for an event without a group.
+    /// Number of public occurrences in the group, whether or not they match the filters; 1 for an event without a group.
     pub occurrence_count: u64,
     /// Key that the occurrences of the group share; null for an event without a group.
     pub group_key: Option<String>,
     /// Name of the source that reported the event; the filter `excludeSource` takes it.
-    // This field and the next extend the interface.
+    // `source` and `published_at` are additive to the API specification.
     pub source: String,
     /// Instant at which the event last became public; null only for an event that never became public.
     pub published_at: Option<Timestamp>,
@@ -79,7 +79,7 @@ pub struct EventDetail {
     /// The vaults that the event names and, if it counts against its protocol, all active vaults of the protocol; largest value first, at most 500.
     pub affected_vaults: Vec<AffectedVault>,
     /// Number of all affected vaults, including those beyond the first 500.
-    // This field and those after it extend the interface.
+    // `affected_vault_count` and every field after it are additive to the API specification.
     pub affected_vault_count: u64,
     /// Id of the affected market; null if there is none.
     pub market_id: Option<String>,
@@ -93,7 +93,7 @@ pub struct EventDetail {
     pub promoted_at: Option<Timestamp>,
     /// Instant at which the event was withdrawn; null except in the message that informs subscribers of the withdrawal.
     pub retracted_at: Option<Timestamp>,
-    /// Reason of the retraction; null if it is not retracted or no reason was given.
+    /// Reason of the retraction; null if the event is not retracted or no reason was given.
     pub retracted_reason: Option<String>,
     /// Metrics specific to the event type.
     pub data: serde_json::Map<String, serde_json::Value>,
@@ -184,7 +184,7 @@ pub struct MarketEvent {
     pub data: serde_json::Map<String, serde_json::Value>,
 }
 
-/// A vault with a critical incident in the last 365 days. The incident fields describe the newest one.
+/// A vault with a critical incident in the last 365 days. The incident fields describe the newest such incident.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalVault {

@@ -34,9 +34,9 @@ named_enum! {
 named_enum! {
     /// Whether the Durable Objects of the edge respond, which count requests and track tag versions.
     pub enum CacheBreaker {
-        /// They respond.
+        /// The Durable Objects respond.
         Closed = "closed",
-        /// They do not respond: the edge isolate uses its fallback limiter and its cached responses, all bounded.
+        /// The Durable Objects do not respond: the edge isolate uses its fallback limiter and its cached responses, both bounded.
         Open = "open",
     }
 }
@@ -101,7 +101,7 @@ pub struct FailSafe {
 pub struct AssetRegistryCoverage {
     /// Number of exposures of active vaults.
     pub total_exposures: u64,
-    /// Number of those exposures whose asset has a version of a review.
+    /// Number of exposures of active vaults whose asset has a version of a review.
     pub with_asset_version: u64,
     /// `withAssetVersion` divided by `totalExposures`, in percent with two decimals, rounded down; null if there are no exposures.
     #[serde(serialize_with = "crate::model::money::rate")]
@@ -117,7 +117,7 @@ pub struct AssetIdentityCoverage {
     pub identity_basis: &'static str,
     /// Number of distinct deposit assets of active vaults.
     pub total_identities: u64,
-    /// Number of those assets that have an approved review.
+    /// Number of distinct deposit assets of active vaults that have an approved review.
     pub with_approved_version: u64,
     /// `withApprovedVersion` divided by `totalIdentities`, in percent with two decimals, rounded down; null if there are no deposit assets.
     #[serde(serialize_with = "crate::model::money::rate")]
@@ -135,7 +135,7 @@ pub struct ChainIdentityCoverage {
     pub chain_id: ChainId,
     /// Number of distinct deposit assets of active vaults on the chain.
     pub total_identities: u64,
-    /// Number of those assets that have an approved review.
+    /// Number of distinct deposit assets of active vaults on the chain that have an approved review.
     pub with_approved_version: u64,
     /// `withApprovedVersion` divided by `totalIdentities`, in percent with two decimals, rounded down; null if there are no deposit assets.
     #[serde(serialize_with = "crate::model::money::rate")]

@@ -175,7 +175,7 @@ impl VaultId {
         &self.0
     }
 
-    /// The chain and the namespace of the address.
+    /// The chain and the namespace of the address, as the id states them.
     pub fn place(&self) -> Option<(ChainId, Namespace)> {
         let (front, address) = self.0.rsplit_once('-')?;
         let (_, chain) = front.rsplit_once('-')?;
@@ -211,7 +211,7 @@ impl VaultKey {
         Self::parse_on(text, |_| None)
     }
 
-    /// Parses a key and checks its namespace where the chain's is known: an address of another namespace gives `None`.
+    /// Parses a key. `namespace` returns the namespace of a chain, `None` if it is unknown; an address of another namespace is refused.
     pub fn parse_on(text: &str, namespace: impl Fn(ChainId) -> Option<Namespace>) -> Option<Self> {
         let (chain, address) = text.split_once(':')?;
         let chain_id = chain_number(chain)?;

@@ -1,6 +1,6 @@
 //! Indices as the API serves them: one for each basket of vaults.
 //!
-//! The interface names the routes and leaves their shapes open; the rules are in [`crate::rules::indices`].
+//! The API specification leaves the shapes of the routes open; the rules are in [`crate::rules::indices`].
 
 use crate::rules::indices::{Gap, LEVEL_DECIMALS, Level, METHODOLOGY, PRICE_DECIMALS, RATIO_DECIMALS};
 use crate::wire::time::{Day, Micros};

@@ -47,7 +47,7 @@ pub struct KeyLimits {
     pub requests_per_minute: u32,
     /// Whether the holder uses the key for several clients.
     pub shared_key: bool,
-    /// Requests per minute of one such client; null unless `shared_key` is true.
+    /// Requests per minute of one client of a shared key; null unless `shared_key` is true.
     pub subclient_requests_per_minute: Option<u32>,
 }
 

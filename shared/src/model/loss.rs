@@ -1,5 +1,5 @@
-//! The loss board: one row per case with the dossier behind its figure, and totals over all cases. The interface leaves the types of the fields after
-//! `chainSlug` open.
+//! The loss board: one row per case with the dossier behind its figure, and totals over all cases. The API specification leaves the types of the fields
+//! after `chainSlug` open.
 
 use super::event::Link;
 use super::ids::ChainId;
@@ -22,9 +22,9 @@ named_enum! {
         Stated = "stated",
         /// The source states a figure without a currency; US dollars are assumed.
         UnitAssumed = "unit_assumed",
-        /// The source also names tokens that the figure does not include: the loss is at least this.
+        /// The source also names tokens that the figure does not include: the loss is at least the figure.
         Partial = "partial",
-        /// Nothing else supports the figure of the source; it is not served as a loss.
+        /// No other evidence supports the source's figure; the figure is not served as a loss.
         Doubtful = "doubtful",
         /// The source states no amount in US dollars.
         NotStated = "not_stated",
@@ -166,7 +166,7 @@ pub struct Coverage {
     pub source: Option<String>,
     /// Number of cases.
     pub total: u64,
-    /// Sum of their losses.
+    /// Sum of the losses of all cases.
     pub total_loss: Cents,
     /// Instant at which a casebook was last read; null without a case.
     pub refreshed_at: Option<Timestamp>,

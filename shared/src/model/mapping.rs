@@ -1,5 +1,5 @@
-//! Mappings: a bridge, signer set, oracle vendor or operator cluster, and the vaults, protocols, assets, markets and feeds that depend on
-//! it. If it fails, all of them are affected at once.
+//! Mappings: a bridge, signer set, oracle vendor or operator cluster, and its subjects: the vaults, protocols, assets, markets and feeds
+//! that depend on it. A failure of the bridge, signers, vendor or operators affects all subjects at once.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;

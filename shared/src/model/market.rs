@@ -1,5 +1,5 @@
 //! Lending markets: the list row, and the detail with reserves, efficiency modes, liquidity hubs and signer sets. Fields marked "additive"
-//! are not part of the interface.
+//! are not part of the API specification.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -26,9 +26,9 @@ named_enum! {
 named_enum! {
     /// How a market was discovered.
     pub enum MarketSource {
-        /// The protocol's own API lists it.
+        /// The protocol's own API lists the market.
         ProtocolApi = "protocol_api",
-        /// It was found on chain.
+        /// The market was found on chain.
         OnchainRpc = "onchain_rpc",
     }
 }
@@ -36,9 +36,9 @@ named_enum! {
 named_enum! {
     /// Where a market's totals come from.
     pub enum TotalsSource {
-        /// They are sums over the market's reserves.
+        /// The totals are sums over the market's reserves.
         Members = "members",
-        /// The protocol reports them; used for pairs.
+        /// The protocol reports the totals; used for pairs.
         ProtocolApi = "protocol_api",
     }
 }
@@ -97,10 +97,10 @@ pub struct Market {
     /// Instant of the latest successful sync of the market or of one of its reserves.
     pub last_synced_at: Timestamp,
     /// Structure of the market.
-    // Additive to the interface.
+    // Additive to the API specification.
     pub shape: MarketShape,
     /// Number of reserves whose supply was read, for a pair 0 or 1; if it is 0, `total_supplied_usd` is 0 because nothing was read.
-    // Additive to the interface.
+    // Additive to the API specification.
     pub supplied_observed_count: u64,
 }
 
@@ -152,10 +152,10 @@ pub struct MarketReserve {
     /// True if the reserve is shut down: it is still listed, but is not part of any total of the market.
     pub is_shutdown: bool,
     /// Address of the reserve's own supply token; null if unknown.
-    // Additive to the interface.
+    // Additive to the API specification.
     pub token_address: Option<Address>,
     /// Address of the liquidity hub that the reserve draws from; null if none is known.
-    // Additive to the interface.
+    // Additive to the API specification.
     pub hub_address: Option<Address>,
 }
 
@@ -194,13 +194,13 @@ pub struct MarketPage<M = Market> {
     /// Reserves of the market, largest supply first, including those that are shut down; empty for a pair.
     pub reserves: Vec<MarketReserve>,
     /// Efficiency modes of the market, ordered by `emode_id`.
-    // Additive to the interface.
+    // Additive to the API specification.
     pub emodes: Vec<EfficiencyMode>,
     /// Liquidity hubs that the market or its reserves are known to draw from, each with all of its assets; empty for pools and pairs.
-    // Additive to the interface.
+    // Additive to the API specification.
     pub hubs: Vec<LiquidityHub>,
     /// Signer sets that administer the market, ordered by `id`.
-    // Additive to the interface.
+    // Additive to the API specification.
     pub signer_sets: Vec<MarketSignerSet>,
 }
 

@@ -1,7 +1,10 @@
 //! The resources exactly as the API serves them, one file per resource.
 //!
-//! Response types implement `Serialize` only. Fields are in the interface's order, and a null is written, not omitted.
+//! Response types implement `Serialize` only. Fields are in the order of the API specification, and a null is written, not omitted.
 //! Amounts are USD as `f64`, rates are decimal fractions, scores are [`crate::scoring::MilliPoints`].
+//!
+//! The API specification is the written requirement that this service implements; it is not part of the repository. It names every route,
+//! but leaves some shapes open. Open shapes and additive fields are this service's own decisions.
 //!
 //! # Invariants
 //!

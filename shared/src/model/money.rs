@@ -82,7 +82,8 @@ impl Serialize for Cents {
     }
 }
 
-/// An amount in US dollars as decimal text with two decimals, such as `1234.50`, for fields that the interface defines as strings.
+/// An amount in US dollars as decimal text with two decimals, such as `1234.50`, for fields that the API specification defines
+/// as strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DecimalUsd(pub Cents);
 

@@ -1,7 +1,7 @@
 //! Price feeds, and feeds of other values such as exchange rates and reserves.
 //!
-//! `age_seconds` and `status` depend on the clock, so a feed is encoded once without them and they are appended when it is served. Its
-//! version, from which the ETag is computed, covers the status but not the age.
+//! `age_seconds` and `status` depend on the clock, so a feed is encoded once without these fields, which are appended when the feed is served.
+//! The feed's version, from which the ETag is computed, covers the status but not the age.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub struct OracleFeed {
     pub last_update_at: Option<Timestamp>,
     /// Names of the markets that are known to use the feed.
     pub used_by: Vec<String>,
-    /// Symbols of the assets that these markets price with the feed.
+    /// Symbols of the assets that the markets in `used_by` price with the feed.
     pub reserve_symbols: Vec<String>,
     /// Other names of the same contract.
     pub other_descriptions: Vec<String>,
@@ -111,7 +111,7 @@ impl EncodedFeed {
         oracles::status(self.fresh_until, now)
     }
 
-    /// A version of what is served at `now`; it does not change with the age.
+    /// A version of the JSON served at `now`, for ETags. It changes with the content and the status, not with the age.
     pub fn version(&self, now: Timestamp) -> u64 {
         self.content.wrapping_add(self.status(now) as u64)
     }

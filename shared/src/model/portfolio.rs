@@ -1,4 +1,4 @@
-//! The known vault positions of an address. The interface names the route and leaves its shape open.
+//! The known vault positions of an address. The API specification leaves the shape of the route open.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;

@@ -65,14 +65,14 @@ pub struct ProtocolVersion {
     pub version: String,
     /// Number of active vaults on this version.
     pub vault_count: u64,
-    /// Supplied value of these vaults, in USD.
+    /// Supplied value of the active vaults on this version, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
     /// Instant of the deployment, or of the first vault seen on chain, which gives a lower bound of the age; null if unknown.
     pub first_seen_at: Option<Timestamp>,
     /// Number of audits that are known to cover this version; null if nobody has searched for audits.
     pub audit_count: Option<u64>,
-    /// Date of the newest of these audits; null if none is known.
+    /// Date of the newest audit that is known to cover this version; null if none is known.
     pub newest_audit_at: Option<Timestamp>,
     /// URL of the audit reports; null if unknown.
     pub audit_report_url: Option<String>,

@@ -17,8 +17,8 @@ pub struct ReferenceRate {
     pub asset_symbol: String,
     /// Version of the rules by which the rate is computed.
     pub methodology_version: &'static str,
-    /// Mean net annual rate of the vaults that count, weighted by value, as a fraction rounded half to even to eight decimals; null if no
-    /// vault counts.
+    /// Mean net annual rate of the vaults that count toward the rate, weighted by value, as a fraction rounded half to even to eight
+    /// decimals; null if no vault counts.
     pub rate: Option<Rate>,
     /// Total value of the vaults that count, in USD.
     pub tvl_usd: Cents,

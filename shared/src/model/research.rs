@@ -1,5 +1,5 @@
-//! Research records: reports, claims, sources, backtests, model health and predictions. The interface names the lists; most fields of their
-//! rows are this service's own.
+//! Research records: reports, claims, sources, backtests, model health and predictions. The API specification leaves most fields of the
+//! rows open.
 //!
 //! Findings state their method and weaknesses, and figures state the total they are part of.
 
@@ -43,7 +43,7 @@ named_enum! {
     pub enum ReportType {
         /// How many vaults have a score, and how many have each of its inputs.
         Coverage = "coverage",
-        /// Whether low values preceded losses; it lists every backtest that was tried.
+        /// Whether low values preceded losses; the report lists every backtest that was tried.
         Discrimination = "discrimination",
     }
 }
@@ -54,7 +54,7 @@ named_enum! {
 pub struct Figure {
     /// Name of what is counted.
     pub name: String,
-    /// The count; if `of` is not null, the part of that total.
+    /// The count; if `of` is not null, the count is a part of that total.
     pub count: u64,
     /// The total that `count` is part of; null if the figure is a plain number.
     pub of: Option<u64>,
@@ -211,9 +211,9 @@ pub struct SourceKind {
     pub kind: String,
     /// Number of rows whose newest observation comes from this source.
     pub rows: u64,
-    /// Instant of the oldest of these observations.
+    /// Instant of the oldest observation that `rows` counts.
     pub first_observed_at: Timestamp,
-    /// Instant of the newest of these observations.
+    /// Instant of the newest observation that `rows` counts.
     pub last_observed_at: Timestamp,
 }
 
@@ -249,7 +249,7 @@ pub struct Backtest {
     pub broken_series: u64,
     /// Number of vaults among the samples.
     pub vaults: u64,
-    /// Number of protocols of these vaults.
+    /// Number of protocols that the vaults among the samples belong to.
     pub protocols: u64,
     /// Number of vaults with at least one loss.
     pub loss_vaults: u64,
@@ -272,8 +272,8 @@ pub struct Backtest {
     pub method: String,
     /// Known limitations of the result.
     pub weaknesses: Vec<String>,
-    /// SHA-256 of the samples in hex. Each sample is a line of instant in Unix seconds, vault id, value in thousandths of a point, and 1
-    /// for a loss or 0, separated by spaces; lines are in that order.
+    /// SHA-256 of the samples, in hex. Each sample is one line: instant in Unix seconds, vault id, value in thousandths of a point, and 1 for
+    /// a loss or 0, separated by spaces. Lines are sorted by instant and then by vault id.
     pub samples_hash: String,
 }
 
@@ -355,7 +355,7 @@ pub struct Prediction {
     pub drawdown: Option<Ppm>,
     /// Instant at which the outcome was established; null while pending.
     pub resolved_at: Option<Timestamp>,
-    /// External source of the prediction, which reached the service within an hour of `made_at`; null for the service's own.
+    /// External source of the prediction; null for the service's own. An external prediction reached the service within an hour of `made_at`.
     pub provided_by: Option<String>,
 }
 

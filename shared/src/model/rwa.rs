@@ -1,4 +1,4 @@
-//! Real-world assets: the list row and the coverage report. The interface states what the report covers and leaves its fields open.
+//! Real-world assets: the list row and the coverage report. The API specification states what the report covers and leaves its fields open.
 
 use alloc::{string::String, vec::Vec};
 use serde::{Serialize, Serializer};
@@ -238,7 +238,7 @@ pub struct SourceShare {
     pub source_id: String,
     /// Number of products whose figure comes from this source.
     pub products: u64,
-    /// Value of these products, in USD.
+    /// Value of the products whose figure comes from this source, in USD.
     pub value_usd: Cents,
     /// The source's share of the total, as a fraction rounded down to four decimals; null if the total is 0.
     pub share: Option<Decimal>,
@@ -266,7 +266,7 @@ pub struct SourceStatus {
     pub published_at: Option<Micros>,
     /// Number of publications on record; a publication never changes.
     pub publications: u64,
-    /// Number of observations in these publications.
+    /// Number of observations in the publications on record.
     pub observations: u64,
     /// Instant of the latest attempt to read the source; null before the first.
     pub last_attempt_at: Option<Micros>,

@@ -1,4 +1,4 @@
-//! The canonical total of real-world assets, day by day. The interface states what a point reports and leaves its fields open.
+//! The canonical total of real-world assets, day by day. The API specification states what a point reports and leaves its fields open.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;

@@ -77,11 +77,11 @@ pub struct SecurityEvent {
     pub victims: Vec<String>,
     /// `confirmations` minus `disconfirmations`.
     pub net_score: i64,
-    /// Number of others who confirm the report.
+    /// Number of other parties that confirm the report.
     pub confirmations: u64,
-    /// Number of others who dispute the report.
+    /// Number of other parties that dispute the report.
     pub disconfirmations: u64,
-    /// Loss in USD; null if nobody states it in dollars or the statement is doubtful.
+    /// Loss in USD; null if no source states an amount in dollars, or if the stated amount is doubtful.
     pub loss_amount_usd: Option<Cents>,
     /// Severity of the attack.
     pub severity: Severity,
@@ -102,7 +102,7 @@ pub struct SecurityEvent {
     pub published_by: PublishedBy,
 }
 
-/// `meta` of a list without a total.
+/// `meta` of a paged list that does not report the total number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

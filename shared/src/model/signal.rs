@@ -64,7 +64,7 @@ pub struct Signal {
     pub published_at: Timestamp,
 }
 
-/// One signal in full.
+/// A signal with its affected vaults and its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -127,7 +127,7 @@ pub struct AffectedVault {
     /// Exposed part of the vault's value, from 0 to 1, as a fraction.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub exposure_share: f64,
-    /// Entities through which the vault is affected, as `kind:id`; empty if the source named the vault itself.
+    /// Entities through which the signal affects the vault, as `kind:id`; empty if the source names the vault itself.
     pub via: Vec<String>,
 }
 
@@ -142,9 +142,9 @@ fn as_text<S: Serializer>(key: &VaultKey, serializer: S) -> Result<S::Ok, S::Err
 pub struct SignalEvidence {
     /// URL of the primary source; null if unknown.
     pub source_url: Option<String>,
-    /// URLs of articles about it.
+    /// URLs of articles about the signal.
     pub article_urls: Vec<String>,
-    /// Id of the exposure graph snapshot that the source used; if it names none, `graphSnapshotId`.
+    /// Id of the exposure graph snapshot that the source used; if the source names none, the value of `graphSnapshotId`.
     pub snapshot_id: Option<String>,
 }
 

@@ -1,7 +1,8 @@
 //! How callers write identifiers, as ECMA-262 regular expressions for the OpenAPI document.
 //!
-//! They accept the same texts as the parsers in [`super::ids`], and a test of the document compares the two. One rule cannot be expressed:
-//! a base58 text must decode to exactly 32 bytes, which also decides which of its lengths from 32 to 44 characters are valid.
+//! The expressions accept the same texts as the parsers in [`super::ids`]; a test of the OpenAPI document compares both. One rule of the
+//! parsers cannot be expressed: a base58 address must decode to exactly 32 bytes. The expressions therefore accept every base58 text of 32
+//! to 44 characters.
 
 macro_rules! address {
     () => {

@@ -1,4 +1,4 @@
-//! Totals of the platform. The interface names the route and leaves its shape open.
+//! Totals of the platform: `GET /v1/stats`. The interface specification names the route and does not define the fields of the response.
 //!
 //! Every figure covers the active vaults, which are the rows of `GET /v1/vaults`. The parts of each breakdown add up to the total.
 

@@ -28,7 +28,7 @@ impl DepositStatus {
 named_enum! {
     /// Whether withdrawals are possible; less detailed than the deposit status.
     pub enum WithdrawStatus {
-        /// Withdrawals are possible, and their gates were read in the latest cycle.
+        /// Withdrawals are possible; all conditions that can stop withdrawals were read in the latest cycle.
         Open = "open",
         /// Withdrawals are stopped.
         Closed = "closed",
@@ -46,9 +46,9 @@ named_enum! {
         Disabled = "disabled",
         /// Borrowing is paused; a rate may still be published.
         Paused = "paused",
-        /// The cap leaves no room; a rate may still be published.
+        /// The cap on borrowing is reached; a rate may still be published.
         Capped = "capped",
-        /// A gate could not be read.
+        /// A condition that decides whether borrowing is possible could not be read.
         Unknown = "unknown",
         /// There is no borrower side.
         NotApplicable = "not_applicable",
@@ -124,7 +124,7 @@ named_enum! {
     pub enum HolderMethod {
         /// The address is in a registry of vaults or contracts.
         Registry = "registry",
-        /// A reviewer established it.
+        /// A reviewer established the category.
         Review = "review",
         /// The code at the address was inspected.
         Bytecode = "bytecode",
@@ -212,7 +212,7 @@ named_enum! {
         Points = "points",
         /// A share of trading fees, earned by depositors.
         TradingFee = "trading_fee",
-        /// A campaign on the net rate of a whole position; listed as evidence only.
+        /// A campaign that pays on the net rate of a whole position; listed as evidence only.
         Strategy = "strategy",
     }
 }

@@ -9,7 +9,7 @@ use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 
 named_enum! {
-    /// Status of a component; a later value is worse.
+    /// Status of a component. The values are listed from best to worst.
     pub enum ComponentStatus {
         /// The component works as intended.
         Operational = "operational",
@@ -35,7 +35,7 @@ named_enum! {
         Webhooks = "webhooks",
         /// The age of the newest reading of any vault.
         DataFreshness = "data_freshness",
-        /// Whether scores are current, frozen at the last good ones, or withheld.
+        /// Whether scores are current, frozen at the last good values, or withheld.
         FailSafe = "fail_safe",
         /// Whether the database accepts writes.
         Writes = "writes",
@@ -94,10 +94,10 @@ pub struct StatusSignals {
     /// Share of `requests_15m` that were server errors (5xx), as a fraction; null if there were no requests.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub error_rate_15m: Option<f64>,
-    /// Number of responses in the last 15 minutes: those of the origin, and those that the edge gave without the origin. Responses of this feed,
-    /// health and readiness are not counted, nor are refusals in the mode `fail_closed`.
+    /// Number of responses in the last 15 minutes, whether the origin or the edge alone produced them. Not counted are responses of the
+    /// status, health and readiness routes, and refusals in the mode `fail_closed`.
     pub requests_15m: Option<u64>,
-    /// Number of consecutive samples from outside that failed, up to the newest; null if no sample was taken within 15 minutes.
+    /// Number of samples from outside that failed in a row, ending with the newest sample; null if no sample was taken within 15 minutes.
     pub external_down_samples: Option<u64>,
 }
 

@@ -1,7 +1,7 @@
 //! How aggregators use deposits: the strategies of a vault, or its single strategy.
 //!
-//! The interface leaves the shapes open. Shares are fractions of the vault's value, rates are fractions, and null means that the source
-//! does not state the value.
+//! The interface specification does not define the fields of these responses. Shares are fractions of the vault's value, rates are
+//! fractions, and null means that the source does not state the value.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub struct StrategyBreakdown {
     pub allocated_share: Option<Ppm>,
     /// Part of the vault's value that is not lent to strategies, as a fraction; null if `allocated_share` is null.
     pub idle_share: Option<Ppm>,
-    /// `idle_share` of the vault's value, in USD; null if either is unknown.
+    /// `idle_share` of the vault's value, in USD; null if the share or the value is unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub idle_usd: Option<f64>,
     /// The active strategies, largest share first.
@@ -53,9 +53,9 @@ pub struct StrategyRow {
     pub is_active: bool,
     /// Observed part of the vault's value, as a fraction; null if unknown.
     pub share: Option<Ppm>,
-    /// Part of the vault's value that its manager aims for, as a fraction; null if unknown.
+    /// Part of the vault's value that the vault's manager intends for the strategy, as a fraction; null if unknown.
     pub target_share: Option<Ppm>,
-    /// `share` of the vault's value, in USD; null if either is unknown.
+    /// `share` of the vault's value, in USD; null if the share or the value is unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub allocated_usd: Option<f64>,
     /// Annual yield without compounding, as a fraction; null if unknown.
@@ -91,7 +91,7 @@ pub struct YieldSource {
     pub kind: YieldKind,
     /// Id of the protocol that pays the yield; null if it is unknown to this service.
     pub protocol_id: Option<String>,
-    /// Its part of the strategy's annual yield, as a fraction; null if unknown.
+    /// Annual yield that the strategy earns from this source, as a fraction; part of the strategy's `apr`; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apr: Option<f64>,
 }
@@ -107,11 +107,11 @@ pub struct StrategyInfo {
     /// Value of the vault in USD; null if it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
-    /// Net annual rate of the vault as this service observes it, as a fraction, for comparison with the strategy's own; null if unknown.
+    /// Net annual rate of the vault, observed by this service, as a fraction; for comparison with the strategy's `apr`; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub vault_apr_net: Option<f64>,
-    /// The source's id of the strategy; null if `status` is `unavailable`, like the fields that follow. Of several strategies, this is the
-    /// most recently observed active one.
+    /// The source's id of the strategy; null if `status` is `unavailable`. If the vault has several strategies, the most recently observed
+    /// active strategy is shown.
     pub strategy_id: Option<String>,
     /// Address of the contract; null if unknown.
     pub address: Option<Address>,

@@ -20,9 +20,11 @@ pub struct AssetSymbol {
 named_enum! {
     /// How a day's totals were determined.
     pub enum DaySource {
-        /// Computed and stored when the day had ended, over the vaults that were eligible then; each of them was read that day.
+        /// Computed and stored after the end of the day, over the vaults that were eligible on that day. Every one of these vaults was read
+        /// on that day.
         Observed = "observed",
-        /// Computed from stored readings, over the vaults that are eligible now; one not read that day counts with its last value of the seven days before, without a rate.
+        /// Computed from stored readings, over the vaults that are eligible now. A vault that was not read on that day counts with its last
+        /// value from the seven days before, and without a rate.
         Derived = "derived",
     }
 }

@@ -95,7 +95,7 @@ pub struct VaultRow {
     #[serde(serialize_with = "crate::model::money::usd")]
     pub deposit_capacity_usd: Option<f64>,
     /// Seconds since `last_synced_at`, as of this answer; null before the first sync.
-    // Written when a row is served: `EncodedRow::write`.
+    // `EncodedRow::write` fills it in when the row is served.
     pub freshness_seconds: Option<u64>,
     /// Instant of the latest successful sync that wrote the row; null before the first.
     pub last_synced_at: Option<Timestamp>,
@@ -112,13 +112,13 @@ pub struct VaultRow {
     pub curator_id: Option<String>,
 }
 
-/// Whole seconds since the last sync: null when there was none, 0 when the sync is ahead of this clock.
+/// Whole seconds from the last sync to `now`: `None` before the first sync, 0 if the sync is later than `now`.
 pub fn freshness_seconds(last_synced_at: Option<Timestamp>, now: Timestamp) -> Option<u64> {
     last_synced_at.map(|synced| u64::try_from(now.seconds_since(synced)).unwrap_or(0))
 }
 
 /// `data.vault` of the detail routes: the list row, the score's provenance and further facts about the vault.
-// `V` and `P` are the results of an evaluation, or their stored JSON.
+// `V` and `P` are either the results of a score evaluation or the stored JSON of these results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "VaultDetail"))]
@@ -196,7 +196,7 @@ pub struct RewardedVault {
     /// The fields of the list row.
     #[serde(flatten)]
     pub row: VaultRow,
-    /// Campaigns and fee streams that currently run, of both sides.
+    /// Campaigns and fee streams that currently pay depositors or borrowers.
     pub rewards: Vec<Reward>,
 }
 

@@ -12,7 +12,7 @@ use crate::wire::page::write_u64;
 pub struct VaultChanges {
     /// Rows in their current state, in the order in which their changes became visible.
     pub vaults: Vec<VaultScoreRow>,
-    /// The `since` of the next request. It is always present; at the end of the feed it yields later changes.
+    /// Value of `since` for the next request. It is always present, also on the last page, where it selects the changes that follow later.
     pub cursor: String,
 }
 
@@ -29,7 +29,8 @@ pub struct ChangesMeta {
 }
 
 impl ChangesMeta {
-    /// Appends `"meta":{…}` as JSON. The feed is assembled from encoded rows and ends with its meta.
+    /// Appends `"meta":{…}` as JSON text. It is written without serde, because the response is concatenated from rows that are already
+    /// encoded.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\"meta\":{\"total\":");
         write_u64(self.total, out);

@@ -31,7 +31,7 @@ pub struct SnapshotPoint {
     /// `borrow_apr` minus `borrow_reward_apr`, as a fraction; may be negative; null if either is null.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr_net: Option<f64>,
-    /// Status of the campaigns that paid borrowers then.
+    /// Status, at that instant, of the campaigns that pay borrowers.
     pub borrow_incentive_status: BorrowIncentiveStatus,
     /// Amount of the deposit asset that one share is worth; null if unknown.
     pub price_per_share: Option<f64>,
@@ -74,7 +74,7 @@ pub struct ScoreHistoryPoint {
 pub struct VaultEvent {
     /// Numeric id of the event.
     pub id: i64,
-    /// `Incident`, `DepositabilityChange`, `AllocationChange`, `BadDebt`, and others as sources are added.
+    /// Type of the event: `Incident`, `DepositabilityChange`, `AllocationChange`, `BadDebt`, or another type; new sources may add types.
     pub event_type: String,
     /// Severity of the event.
     pub severity: Severity,
@@ -89,7 +89,7 @@ pub struct VaultEvent {
     /// Instant at which the event happened.
     pub occurred_at: Timestamp,
     /// Name of the source that reported the event.
-    // Additive to the interface, as are the three fields after it.
+    // `source` and the three fields after it are additions to the interface specification.
     pub source: String,
     /// Instant at which this service learned of the event; null if unknown.
     pub detected_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! The bulk score row: a vault's score, and the score run that confirmed it.
+//! The row of the bulk score routes: a vault's score, and the score run that last confirmed the score.
 
 use alloc::string::String;
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub struct VaultScoreRow {
     /// Instant at which the published score or tier last changed; null if none was ever published.
     pub score_updated_at: Option<Timestamp>,
     /// Seconds since `last_synced_at`, as of this answer; null before the first sync.
-    // Written when a row is served: `EncodedRow::write`.
+    // `EncodedRow::write` fills it in when the row is served.
     pub freshness_seconds: Option<u64>,
     /// True while a data-quality quarantine makes the score provisional.
     pub needs_risk_review: bool,
@@ -72,7 +72,7 @@ pub struct ScoreFacts {
 }
 
 impl VaultScoreRow {
-    /// The score row of the vault with the list row `row`; fields of both rows are copied, so that they agree.
+    /// Builds the score row of a vault. The fields that the list row `row` also has are copied from it, so that both rows agree.
     pub fn of(row: &VaultRow, facts: ScoreFacts) -> Self {
         VaultScoreRow {
             id: row.id.clone(),

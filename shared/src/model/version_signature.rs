@@ -1,4 +1,5 @@
-//! The signature of a basket version. The interface names the key; the signature is added so that the signer can be verified.
+//! The signature of a basket version. The interface specification names only the signing key; signer address and signature are additions,
+//! so that clients can verify the signer.
 
 use crate::graph::signature::DecisionKey;
 use crate::model::content_hash::ContentHash;
@@ -8,8 +9,8 @@ use serde::Serialize;
 /// The signature of a basket version. All three fields are null if the service had no signing key when it made the version, or if the
 /// registry of signers did not allow that key to sign.
 ///
-/// The signed message is the 64 hex characters of the content hash, as a decision's is the hex of its id; any Ethereum library can verify
-/// it.
+/// The signed message is the content hash as 64 hex characters, so any Ethereum library can verify the signature. Decisions are signed in
+/// the same way, over their id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VersionSignature {
@@ -22,7 +23,7 @@ pub struct VersionSignature {
 }
 
 impl VersionSignature {
-    /// Signs a version's content with `key`, whose id in the registry is `key_id`.
+    /// Signs the content hash of a version with `key`. `key_id` is the key's id in the registry of signers.
     pub fn of(content: ContentHash, key: &DecisionKey, key_id: String) -> Self {
         let Some(signature) = key.sign(content) else { return VersionSignature::default() };
         VersionSignature {

@@ -1,4 +1,5 @@
-//! Webhook subscriptions and their deliveries, as their owner sees them. The interface leaves the shape of deliveries open.
+//! Webhook subscriptions and their deliveries, as their owner sees them. The interface specification does not define the fields of a
+//! delivery.
 
 use crate::push::breaker::DisabledReason;
 use crate::push::delivery::EventId;
@@ -31,7 +32,8 @@ pub struct WebhookSubscription {
     pub failure_count: u32,
     /// Instant at which the pause ends by itself; null if the subscription is not paused.
     pub paused_until: Option<Timestamp>,
-    /// Id of the API key that deliveries are made for: the key that created the subscription, or that last enabled it.
+    /// Id of the API key that deliveries are made for: the key that created the subscription, or, once that key was revoked, the key that
+    /// enabled the subscription again.
     pub api_key_id: i64,
     /// Instant at which the subscription was created.
     pub created_at: Timestamp,
@@ -98,7 +100,7 @@ pub struct WebhookDelivery {
     pub event_type: EventType,
     /// `pending`, `delivered` or `failed_terminal`.
     pub status: DeliveryStatus,
-    /// Number of the attempt that is due while the delivery is pending, otherwise of the last attempt made; 1 to 6.
+    /// Number of an attempt, 1 to 6: of the next attempt while the delivery is pending, otherwise of the last attempt.
     pub attempt: u8,
     /// Instant at which the next attempt is due; a pause of the subscription delays it; null once the outcome is final.
     pub next_attempt_at: Option<Timestamp>,
@@ -114,7 +116,7 @@ pub struct WebhookDelivery {
     pub created_at: Timestamp,
     /// Instant at which the outcome became final; null while the delivery is pending.
     pub finished_at: Option<Timestamp>,
-    /// The request, for repeating it by hand.
+    /// The request of the delivery, so that the owner can repeat it by hand.
     pub request: WebhookRequest,
 }
 

@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Class of an address, for logs and metrics. A caller only learns that an address is refused.
+/// Class of an address, for logs and metrics. The API does not show the class to callers, so that it reveals nothing about the internal
+/// network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressClass {
     /// Globally reachable.
@@ -68,7 +69,7 @@ const IPV4: [([u8; 4], u8, AddressClass); 20] = [
     ([240, 0, 0, 0], 4, Reserved),
 ];
 
-/// Non-public blocks inside `2000::/3`, and named blocks outside it: network, prefix length, class.
+/// Non-public IPv6 blocks, inside and outside `2000::/3`: network, prefix length, class.
 const IPV6: [(u128, u8, AddressClass); 11] = [
     (0x0100 << 112, 64, Reserved),
     (0x2001 << 112, 23, Protocol),
@@ -222,7 +223,7 @@ impl Cidr {
     }
 }
 
-/// First and last address that an internet client can have, for IPv4 and IPv6.
+/// First and last address of the public unicast range, for IPv4 and for IPv6.
 const CALLERS: [(IpAddr, IpAddr); 2] = [
     (IpAddr::V4(Ipv4Addr::new(1, 0, 0, 0)), IpAddr::V4(Ipv4Addr::new(223, 255, 255, 255))),
     (
@@ -231,7 +232,7 @@ const CALLERS: [(IpAddr, IpAddr); 2] = [
     ),
 ];
 
-/// Whether the blocks together cover every internet client of IPv4, or of IPv6.
+/// Whether the blocks together cover the whole public unicast range of IPv4 or of IPv6.
 pub fn covers_public_internet(blocks: &[Cidr]) -> bool {
     CALLERS.into_iter().any(|(from, to)| {
         let of_family = blocks.iter().filter(|block| block.network.is_ipv4() == from.is_ipv4());

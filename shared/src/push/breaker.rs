@@ -1,31 +1,32 @@
 //! The states of a webhook subscription: delivering, paused by its circuit breaker, disabled.
 //!
-//! A pure state machine. The host keeps the state in the subscription's row and applies each event in the transaction that records
-//! it, so that several processes open a breaker only once. Failures of this service are not events.
+//! A pure state machine. The origin stores the state in the subscription's row and applies each event in the transaction that records the
+//! event, so that several processes open a breaker only once. A failure of this service itself is not an event: it must not pause a
+//! subscription.
 
 use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 
 /// How long a breaker pauses deliveries, in seconds.
 pub const PAUSE_SECONDS: i64 = 3_600;
-/// Consecutive failed attempts within [`FAILURES_WITHIN_SECONDS`] that open the breaker.
+/// Number of consecutive failed attempts within [`FAILURES_WITHIN_SECONDS`] that opens the breaker.
 pub const FAILURES_IN_A_ROW: u32 = 3;
-/// Maximum time from the first to the last of these attempts, inclusive.
+/// Maximum time, in seconds, from the first to the last of the [`FAILURES_IN_A_ROW`] failed attempts, inclusive.
 pub const FAILURES_WITHIN_SECONDS: i64 = 15 * 60;
 /// Age in seconds up to which final outcomes count towards the failure ratio.
 pub const FINALS_WINDOW_SECONDS: i64 = 86_400;
 /// Minimum number of final outcomes for their failure ratio to count.
 pub const FINALS_AT_LEAST: u32 = 10;
-/// Consecutive openings of the breaker without a successful delivery in between; the last one disables the subscription instead of
-/// pausing it.
+/// Number of consecutive openings of the breaker, without a successful delivery in between, at which the subscription is disabled instead
+/// of paused.
 pub const PAUSES_UNTIL_DISABLED: u8 = 3;
 
 named_enum! {
     /// Why a subscription is disabled.
     pub enum DisabledReason {
-        /// The breaker paused it repeatedly without any successful delivery in between.
+        /// The circuit breaker opened repeatedly without a successful delivery in between.
         Breaker = "breaker",
-        /// The key that it delivers for was revoked.
+        /// The API key that deliveries are made for was revoked.
         KeyRevoked = "key_revoked",
     }
 }
@@ -35,9 +36,9 @@ named_enum! {
 pub enum Status {
     /// Deliveries are attempted.
     Active,
-    /// Deliveries wait until this time.
+    /// Deliveries are held back until this time, or until the subscription is enabled.
     Paused(Timestamp),
-    /// Deliveries wait until the subscription is enabled.
+    /// Deliveries are held back until the subscription is enabled.
     Disabled(DisabledReason),
 }
 
@@ -75,9 +76,9 @@ impl FailureRun {
 /// Deliveries with a final outcome after [`Breaker::finals_from`], including the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Finals {
-    /// All final deliveries.
+    /// All deliveries with a final outcome.
     pub total: u32,
-    /// Those with the outcome `failed_terminal`.
+    /// Deliveries with the outcome `failed_terminal`.
     pub failed: u32,
 }
 
@@ -103,7 +104,7 @@ pub enum Event {
     KeyRevoked(KeyId),
     /// The subscription was enabled with a live key of the organisation.
     Enabled(KeyId),
-    /// Time passed.
+    /// No other event occurred; ends a pause whose time is over.
     Tick,
 }
 
@@ -218,7 +219,7 @@ impl Breaker {
         Transition::Disabled(reason)
     }
 
-    /// Applies in every state: a subscription disabled by its breaker must not be enabled again for a revoked key.
+    /// Applies in every state, so that a subscription that the breaker disabled is not enabled again for a revoked key.
     fn revoked(&mut self, key: KeyId) -> Option<Transition> {
         let already = self.status == Status::Disabled(DisabledReason::KeyRevoked);
         (key == self.credential && !already).then(|| self.disable(DisabledReason::KeyRevoked))

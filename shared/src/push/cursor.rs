@@ -29,7 +29,7 @@ impl Cursor {
         self.0
     }
 
-    /// The position one operation back.
+    /// The position of the previous operation; 0 stays 0.
     const fn before(self) -> Self {
         Cursor(self.0.saturating_sub(1))
     }
@@ -64,7 +64,7 @@ impl Serialize for Cursor {
 /// The resume position that a connecting client sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resume {
-    /// None: the client wants new operations only.
+    /// The client sent no position: it receives new operations only.
     Nothing,
     /// A cursor of this contract, issued or not.
     After(Cursor),
@@ -110,14 +110,14 @@ pub struct Jump {
 }
 
 impl Jump {
-    /// Whether `cursor` is in the range of the lost timeline.
+    /// Whether `cursor` is strictly between `from` and `to`, where only the lost timeline issued numbers.
     pub fn lost(&self, cursor: Cursor) -> bool {
         self.from < cursor && cursor < self.to
     }
 }
 
-/// Whether `cursor` was issued by the current timeline, given its jumps and its `tail`. Any other cursor belongs to a timeline that a
-/// restore undid, or was made up, and is never resumed.
+/// Whether the current timeline, with these jumps and this `tail`, issued `cursor`. Any other cursor was invented or belongs to a timeline
+/// that a restore undid; such a cursor is never resumed.
 pub fn is_of_current_timeline(jumps: &[Jump], tail: Cursor, cursor: Cursor) -> bool {
     cursor <= tail && !jumps.iter().any(|jump| jump.lost(cursor))
 }
@@ -134,7 +134,7 @@ pub struct Window<'a> {
     pub jumps: &'a [Jump],
 }
 
-/// Start of a stream.
+/// Where a stream starts, and whether it first reports a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
     /// The stream delivers operations after this position.

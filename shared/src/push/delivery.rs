@@ -16,7 +16,8 @@ pub const USER_AGENT: &str = "service-webhooks/1.0";
 
 /// An event's id, the same in every attempt, replay and subscription. Receivers deduplicate by it.
 ///
-/// It is a header value, and part of the dot-separated text that Standard Webhooks signs, so it contains neither dots nor spaces.
+/// The id is a header value and a part of the dot-separated text that Standard Webhooks signs. It therefore contains neither dots nor
+/// spaces.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EventId(String);
 
@@ -24,12 +25,12 @@ impl EventId {
     /// Maximum length of an id, in bytes.
     pub const MAX_LEN: usize = 64;
 
-    /// An id from the host's random bytes. A counter would repeat ids after a restore of older data.
+    /// Makes an id from random bytes. A counter would repeat ids after a restore of older data.
     pub fn from_random(bytes: [u8; 16]) -> Self {
         EventId(format!("evt_{}", hex(&bytes)))
     }
 
-    /// An id derived from a digest of the event's content. The same event gets the same id again, also after a restore of older data.
+    /// Makes an id from a digest of the event's content, so that an event has the same id again after a restore of older data.
     pub fn from_digest(digest: [u8; 32]) -> Self {
         EventId(format!("evt_{}", hex(digest.first_chunk::<16>().unwrap_or(&[0; 16]))))
     }
@@ -74,7 +75,7 @@ pub struct Envelope<'a, T> {
 }
 
 impl<T: Serialize> Envelope<'_, T> {
-    /// The body's text. Fails only if `data` cannot be JSON, such as a map whose keys are not strings.
+    /// The body as JSON text. Fails only if `data` has no JSON form, for example a map whose keys are not strings.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
@@ -88,7 +89,7 @@ pub struct TestData {
     pub subscription_id: i64,
 }
 
-/// Headers of one attempt at `now`: this service's own, and those of Standard Webhooks with the same event id.
+/// Headers of one attempt at `now`: this service's own headers, then the Standard Webhooks headers with the same event id.
 pub fn attempt_headers(
     secrets: &SigningSecrets,
     event_id: &EventId,

@@ -1,4 +1,4 @@
-//! The types of pushed events, and which of them a webhook can subscribe to.
+//! The types of pushed events, and the types that each kind of webhook subscription can receive.
 
 use crate::scoring::named_enum;
 
@@ -11,7 +11,7 @@ named_enum! {
         EventRetracted = "event.retracted",
         /// A vault's published score or tier changed.
         RatingChanged = "rating.changed",
-        /// A security event entered the broad feed.
+        /// A row of the security registry (`/v1/security-events`) was published.
         SecurityEventPublished = "security_event.published",
         /// A test delivery requested by the subscription's owner.
         WebhookTest = "webhook.test",

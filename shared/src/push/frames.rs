@@ -23,7 +23,7 @@ pub const DRAINING_MILLIS: u32 = 1_000;
 pub const DRAINING: &[u8] = b"event: draining\nretry: 1000\ndata: {\"retry\":1000}\n\n";
 
 named_enum! {
-    /// The operation on an event; also the name of the frame.
+    /// The operation on an event; its text is also the name of the frame.
     pub enum Operation {
         /// The event became public.
         Published = "published",
@@ -38,7 +38,7 @@ named_enum! {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamReady<'a> {
-    /// The vault whose operations are delivered; null when all are.
+    /// Id of the vault whose operations are delivered; null if the operations of all vaults are delivered.
     #[serde(rename = "vaultId")]
     pub vault_id: Option<&'a str>,
     /// Version of the stream contract: 2.
@@ -70,7 +70,7 @@ pub fn opening(vault_id: Option<&str>, start: &Start) -> Vec<u8> {
     frames
 }
 
-/// The first frame: the filter and the start position.
+/// The first frame of a connection: states the stream's filter and its start position.
 pub fn ready(vault_id: Option<&str>, cursor: Cursor) -> Vec<u8> {
     let replay = StreamReplay { cursor, window_seconds: REPLAY_WINDOW_SECONDS, max_rows: REPLAY_LIMIT };
     frame(None, "ready", &json(&StreamReady { vault_id, version: VERSION, replay }))
@@ -96,8 +96,8 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| String::from("{}"))
 }
 
-/// Encodes one frame. A line break in `data` can only be white space between JSON tokens, because JSON escapes it in strings;
-/// it is replaced by a space. A body therefore cannot start a line of its own.
+/// Encodes one frame. Line breaks in `data` are replaced by spaces, so that a body cannot start a line of its own. The JSON keeps its
+/// meaning: strings contain no raw line breaks, so each line break is white space between tokens.
 fn frame(id: Option<Cursor>, event: &str, data: &str) -> Vec<u8> {
     let mut out = String::with_capacity(data.len() + event.len() + 48);
     if let Some(cursor) = id {

@@ -12,13 +12,14 @@ named_enum! {
         QueueOverflow = "queue_overflow",
         /// There are more operations than one connection replays. The client reconnects with the gap's cursor.
         ReplayTruncated = "replay_truncated",
-        /// The cursor belongs to the former contract. The client refetches its state; the replay window follows.
+        /// The cursor belongs to the former contract. The client refetches its state; the stream continues with the replay window.
         CursorLegacy = "cursor_legacy",
-        /// The cursor was never issued, or was undone by a restore. The client refetches its state and takes the gap's cursor.
+        /// The cursor was never issued, or was undone by a restore. The client refetches its state and continues from the gap's cursor.
         CursorUnknown = "cursor_unknown",
-        /// The text is not a cursor. The client refetches its state and takes the gap's cursor.
+        /// The text is not a cursor. The client refetches its state and continues from the gap's cursor.
         CursorInvalid = "cursor_invalid",
-        /// The cursor is older than the replay window. The client refetches older state; the replay window follows.
+        /// The cursor is older than the replay window. The client refetches the state before the window; the stream continues with the
+        /// window.
         CursorExpired = "cursor_expired",
         /// The journal could not be read. The client reconnects later with its last cursor.
         ReplayFailed = "replay_failed",
@@ -45,7 +46,7 @@ impl GapReason {
 pub struct Gap {
     /// Why the range is incomplete.
     pub reason: GapReason,
-    /// The position up to which the client is complete; null when its cursor does not tell.
+    /// The position up to which the client has received every operation; null if the client's cursor does not state one.
     pub from: Option<Cursor>,
     /// The last position of the range; null when unknown.
     pub to: Option<Cursor>,

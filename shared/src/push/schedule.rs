@@ -6,7 +6,7 @@ use core::fmt;
 
 /// Timeout of one attempt in seconds, from name resolution to the last byte of the response.
 pub const TIMEOUT_SECONDS: i64 = 10;
-/// Default window of a replay, in seconds before now.
+/// Default length of the window of a replay, in seconds, counted back from its end.
 pub const REPLAY_WINDOW_SECONDS: i64 = 86_400;
 /// Maximum number of rows in a list of deliveries.
 pub const LIST_LIMIT: u32 = 200;
@@ -64,7 +64,7 @@ named_enum! {
     pub enum Failure {
         /// The response status was not 2xx. Redirects and 410 are treated the same.
         Status = "status",
-        /// No complete response within 10 seconds.
+        /// The receiver sent no complete response within 10 seconds.
         Timeout = "timeout",
         /// The URL is no longer allowed.
         BlockedUrl = "blocked_url",
@@ -73,7 +73,6 @@ named_enum! {
     }
 }
 
-/// Result of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptOutcome {
     /// The receiver answered with a 2xx status.
@@ -82,7 +81,7 @@ pub enum AttemptOutcome {
 }
 
 impl AttemptOutcome {
-    /// Result for a response status.
+    /// `Delivered` for a 2xx status; [`Failure::Status`] for any other.
     pub const fn of_status(status: u16) -> Self {
         if status >= 200 && status <= 299 { AttemptOutcome::Delivered } else { AttemptOutcome::Failed(Failure::Status) }
     }
@@ -91,14 +90,14 @@ impl AttemptOutcome {
 /// State of a delivery: one event for one subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// An attempt is outstanding.
+    /// The next attempt is due now or later.
     Pending {
         /// The next attempt.
         attempt: Attempt,
         /// Earliest time of the attempt; a pause of the subscription delays it.
         due: Timestamp,
     },
-    /// The receiver accepted it.
+    /// The receiver answered an attempt with a 2xx status.
     Delivered,
     /// All attempts failed.
     FailedTerminal,
@@ -121,7 +120,7 @@ impl Delivery {
         }
     }
 
-    /// A replay: the same event and id with six new attempts. `None` unless the delivery failed.
+    /// The state after a replay: six new attempts with the same event and id. `None` unless the delivery is `FailedTerminal`.
     pub const fn replayed(self, now: Timestamp) -> Option<Self> {
         match self {
             Delivery::FailedTerminal => Some(Delivery::enqueued(now)),
@@ -129,7 +128,7 @@ impl Delivery {
         }
     }
 
-    /// The status in lists.
+    /// The status that lists of deliveries show.
     pub const fn status(self) -> DeliveryStatus {
         match self {
             Delivery::Pending { .. } => DeliveryStatus::Pending,

@@ -1,7 +1,7 @@
 //! Signing secrets and the signatures of deliveries.
 //!
-//! Every delivery carries two signatures of the same body: this service's own (`t=<seconds>,v1=<hex>`, keyed with the secret's
-//! whole text) and that of Standard Webhooks (`v1,<base64>`, keyed with the decoded Base64 part of the secret).
+//! Every delivery carries two signatures of the same body: this service's own signature (`t=<seconds>,v1=<hex>`, keyed with the whole text
+//! of the secret) and the Standard Webhooks signature (`v1,<base64>`, keyed with the decoded Base64 part of the secret).
 //! Source: Standard Webhooks 1.0, "Signature scheme".
 
 use crate::wire::time::Timestamp;
@@ -30,7 +30,7 @@ const DIGITS: usize = 64;
 pub struct Secret(String);
 
 impl Secret {
-    /// A secret from the host's random bytes.
+    /// Makes a secret from 32 random bytes.
     pub fn from_random(bytes: [u8; 32]) -> Self {
         Secret(format!("{PREFIX}{}", hex(&bytes)))
     }
@@ -51,7 +51,8 @@ impl Secret {
         mac(self.0.as_bytes(), &[seconds.as_bytes(), b".", body])
     }
 
-    /// The 64 hex digits are also valid Base64 of 48 bytes, so a Standard Webhooks library accepts the secret unchanged.
+    /// The HMAC of Standard Webhooks. The secret's 64 hex digits are also valid Base64 of 48 bytes, so a library accepts the secret
+    /// unchanged.
     fn standard(&self, id: &str, seconds: &str, body: &[u8]) -> Hmac<Sha256> {
         let key = STANDARD.decode(self.0.strip_prefix(PREFIX).unwrap_or_default()).unwrap_or_default();
         mac(&key, &[id.as_bytes(), b".", seconds.as_bytes(), b".", body])
@@ -90,7 +91,7 @@ pub enum SignatureError {
     Malformed,
     /// The time is more than [`TOLERANCE_SECONDS`] from the receiver's clock.
     OutsideTolerance,
-    /// Made with another secret, or over other bytes.
+    /// The signature was made with another secret or over other bytes.
     Mismatch,
 }
 
@@ -139,12 +140,12 @@ impl SigningSecrets {
         SigningSecrets { current, previous: None }
     }
 
-    /// After a rotation: `next` becomes current, and the present secret also signs until `overlap_ends`.
+    /// Rotates the secret: `next` becomes current, and the previous secret also signs until `overlap_ends`, exclusive.
     pub fn rotated(self, next: Secret, overlap_ends: Timestamp) -> Self {
         SigningSecrets { current: next, previous: Some((self.current, overlap_ends)) }
     }
 
-    /// The secret issued last.
+    /// The secret that was issued last.
     pub fn current(&self) -> &Secret {
         &self.current
     }
@@ -160,8 +161,8 @@ impl SigningSecrets {
         core::iter::once(&self.current).chain(overlapping.map(|(secret, _)| secret))
     }
 
-    /// `X-Service-Signature` over `body`, signed at `now`. Every attempt is signed anew, because later retries are made
-    /// after the receiver's tolerance for an earlier signature.
+    /// Value of `X-Service-Signature` for `body`, signed at `now`. Every attempt is signed anew: a signature is valid for
+    /// [`TOLERANCE_SECONDS`] only, and later retries are made after that time.
     pub fn sign(&self, body: &[u8], now: Timestamp) -> String {
         let seconds = format!("{}", now.as_seconds());
         let mut header = format!("t={seconds}");
@@ -172,7 +173,7 @@ impl SigningSecrets {
         header
     }
 
-    /// `webhook-signature` over `id`, the seconds of `now`, and `body`.
+    /// Value of `webhook-signature` (Standard Webhooks) over `id`, the Unix seconds of `now`, and `body`.
     pub fn sign_standard(&self, id: &str, body: &[u8], now: Timestamp) -> String {
         let seconds = format!("{}", now.as_seconds());
         let mut header = String::new();

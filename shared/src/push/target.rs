@@ -1,7 +1,7 @@
 //! Rules for webhook URLs, applied when a subscription is created and before each attempt.
 //!
-//! A URL is parsed once (WHATWG URL), and the parsed form is checked rather than the text. The host resolves names: it passes all
-//! resolved addresses to [`Target::admit`] and connects to one of them only.
+//! A URL is parsed once (WHATWG URL), and the parsed form is checked rather than the text. The origin resolves the name, passes all
+//! resolved addresses to [`Target::admit`], and connects only to one of these addresses.
 
 use super::address::{Cidr, is_public};
 use crate::scoring::named_enum;
@@ -43,7 +43,7 @@ const PRIVATE_DOMAINS: [&str; 16] = [
 const BAD_PORTS: [u16; 19] =
     [1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080];
 
-/// Non-public address blocks that an operator allows. None by default; there is no other exception.
+/// Non-public address blocks that an operator allows; none by default. There is no other exception.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
     allow: Vec<Cidr>,
@@ -55,7 +55,7 @@ impl Policy {
         Policy { allow }
     }
 
-    /// The allowed blocks. The host logs a warning if there are any.
+    /// The allowed blocks. The origin logs a warning if there are any.
     pub fn allowed(&self) -> &[Cidr] {
         &self.allow
     }
@@ -75,7 +75,7 @@ named_enum! {
     pub enum Refusal {
         /// Longer than 2048 bytes.
         TooLong = "too_long",
-        /// Not a URL, or one that only a lenient parser accepts.
+        /// Not a URL, or a URL that only a lenient parser accepts.
         Malformed = "malformed",
         /// The scheme is not `https`.
         NotHttps = "not_https",
@@ -121,7 +121,7 @@ impl From<Refusal> for ApiError {
     }
 }
 
-/// The host of a target.
+/// The host of a webhook URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {
     /// An IP address literal, in any notation.
@@ -130,17 +130,17 @@ pub enum Host {
     Name(String),
 }
 
-/// A URL that passes every rule that needs no name resolution.
+/// A webhook URL that has passed all checks except the check of its resolved addresses ([`Target::admit`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     url: Url,
     host: Host,
-    /// A private name: admitted only if every resolved address is in an allowed block.
+    /// Whether the host is a private name, which is admitted only if every resolved address is in an allowed block.
     only_allowed: bool,
 }
 
 impl Target {
-    /// Parses a URL and applies every rule that needs no name resolution.
+    /// Parses a URL and applies all checks except the check of its resolved addresses.
     pub fn parse(text: &str, policy: &Policy) -> Result<Self, Refusal> {
         let mut url = parse_strictly(text)?;
         let host = match url.host().ok_or(Refusal::Malformed)? {
@@ -177,8 +177,8 @@ impl Target {
         self.url.port_or_known_default().unwrap_or(443)
     }
 
-    /// Checks the addresses that the host resolved to, or the address literal. A single forbidden address refuses all, because mixing
-    /// public and private addresses indicates an attack.
+    /// Checks all addresses to which the URL's host name resolved, or the address literal. One forbidden address refuses the target,
+    /// because a mix of public and private addresses indicates an attack.
     pub fn admit(&self, addresses: &[IpAddr], policy: &Policy) -> Result<(), Refusal> {
         let good = |address: &IpAddr| match &self.host {
             Host::Address(literal) => literal == address && policy.permits(*address),

@@ -1,40 +1,40 @@
 //! Choice of the first sequence number after a restore, so that two timelines of a database never share a number.
 //!
 //! # Problem
-//! A restore sets a database back. Clients still hold numbers issued after the backup: stream cursors, cursors of the change feed,
-//! ids. The restored database does not know them and would issue them again for other rows. Skipping a fixed number of values does
-//! not help: two restores of one backup would then start at the same number, and a cursor of the first restore would be resumed in
-//! the second without a gap.
+//! A restore sets a database back. Clients still hold numbers issued after the backup: stream cursors, cursors of the change feed, ids. The
+//! restored database has no record of these numbers and would issue them again for other rows. Skipping a fixed number of values does not
+//! help: two restores of one backup would start at the same number. A cursor of the first restore would then be resumed in the second
+//! without a gap.
 //!
 //! # Solution
-//! A timeline is what a database wrote between two steps. Each timeline starts at a number
-//! ([`Numbers::new_head`]) derived from values that a restore cannot set back: the second of the step, by the later of the machine's
-//! and the database server's clock, and random bits. The database records each step as a [`Jump`](super::cursor::Jump). A number
-//! belongs to the current timeline exactly if it is not above the head and in none of the recorded jumps
-//! ([`is_of_current_timeline`](super::cursor::is_of_current_timeline)). A client with any other number gets a gap.
+//! After each detected restore the database makes a *step*: it jumps to a new start number. A *timeline* consists of the writes between two
+//! steps. The start number ([`Numbers::new_head`]) is derived from values that a restore cannot set back: random bits, and the second of
+//! the step, by the later of the machine's and the database server's clock. The database records each step as a
+//! [`Jump`](super::cursor::Jump). A number belongs to the current timeline exactly if it is not above the head and in none of the recorded
+//! jumps ([`is_of_current_timeline`](super::cursor::is_of_current_timeline)). A client with any other number gets a gap.
 //!
 //! # Layout
-//! A number consists of an epoch and an offset: 31 bits of epoch (seconds since 2020), followed by 32 bits for operations, or by 21
-//! bits for everything else, which keeps those below 2^52 and exact in JSON. A timeline starts at a random offset in the lower half
-//! of its epoch. Two timelines share a number only if their steps were made in the same second *and* their random offsets are closer
-//! than the count of numbers that the first one issued: for 10 000 operations about 1 in 200 000.
+//! A number consists of an epoch (31 bits, in seconds since 2020) and an offset. The offset has 32 bits for operations. It has 21 bits for
+//! row ids and data versions, so that these stay below 2^52 and exact in JSON. A timeline starts at a random offset in the lower half of
+//! its epoch. Two timelines share a number only if their steps were made in the same second *and* the distance of their random offsets is
+//! smaller than the number of values issued. For 10 000 operations the probability is about 1 in 200 000.
 //!
 //! * If the clock was set back, so that its epoch is not above the last known number, the epoch is chosen at random from the 1 024
 //!   epochs above that number.
 //! * If the clock is far ahead, its epoch is capped at January 2054, so that half of all epochs remain for later steps.
-//! * A timeline that issues more numbers than an epoch has continues into the next epochs. It could collide only with a step made in
-//!   exactly that future second.
-//! * Numbers from before this scheme (1, 2, 3, … and multiples of 2^40 after a step) are far below today's epochs. They and the
-//!   cursors that contain them stay valid.
+//! * A timeline that uses up the numbers of its epoch continues into the next epochs. It could collide only with a step made in exactly
+//!   that future second.
+//! * Numbers of the former scheme (1, 2, 3, … and multiples of 2^40 after a step) are far below today's epochs. These numbers and their
+//!   cursors stay valid.
 //!
-//! Limit: a database that is set back *unnoticed* reuses numbers until somebody notices. Detection is part of the origin's
-//! `rds_store::push::journal::step`.
+//! Limit: a restore that is not detected leads to reused numbers until a step is made. `rds_store::push::journal::step` in the origin
+//! detects restores.
 
 /// Unix seconds of the first epoch: 2020-01-01.
 const BEGINNING: i64 = 1_577_836_800;
 /// The last epoch accepted from a clock, in January 2054.
 const LAST_OF_A_CLOCK: i64 = (1 << 30) - 1;
-/// The last epoch.
+/// The last epoch: epochs have 31 bits.
 const LAST: u64 = (1 << 31) - 1;
 /// Number of epochs to choose from at random when the clock is not above the last known epoch.
 const CHOICE: u64 = 1_024;
@@ -192,8 +192,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any sequence of restores and clock changes: a client with any cursor ever issued is resumed only if it has exactly the
-        /// items of this timeline up to that cursor; otherwise it gets a gap.
+        /// For any sequence of restores and clock changes, and any cursor ever issued: a client is resumed only if it has exactly the items
+        /// of this timeline up to its cursor. Otherwise it gets a gap.
         #[test]
         fn a_cursor_of_another_timeline_is_never_resumed(acts in acts(), seed: u64) {
             let (mut database, mut backups, mut what) = (Database::default(), Vec::new(), 0);

@@ -1,4 +1,5 @@
-//! Whether lower values preceded losses: the area under the ROC curve, with an interval based on the number of independent losses.
+//! Whether lower values preceded losses: the area under the ROC curve, with a 95 percent interval based on the effective number of
+//! independent groups.
 
 use crate::rules::tiers::{Tier, tier_of};
 use crate::scoring::number::rhe;
@@ -13,7 +14,7 @@ pub struct Sample<'a> {
     pub vault_id: &'a str,
     /// Vaults with correlated losses share a group; any other vault is its own group. Samples of one group are not independent.
     pub group: &'a str,
-    /// The tested value at that instant.
+    /// Value of the tested score at that instant.
     pub value: MilliPoints,
     /// Whether there was a loss in the window.
     pub lost: bool,
@@ -44,7 +45,7 @@ pub struct Band {
     pub losses: u64,
 }
 
-/// How well lower values discriminated losses from the other samples.
+/// How well low values separate the samples with a loss from the samples without.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discrimination {
     pub samples: u64,
@@ -57,7 +58,8 @@ pub struct Discrimination {
     /// Groups with at least one loss.
     pub loss_groups: u64,
     pub distinct_values: u64,
-    /// How often a sample with a loss had a lower value than one without, ties counting half; null unless there are samples of both kinds.
+    /// Area under the ROC curve: the fraction of pairs (a sample with a loss, a sample without) in which the sample with the loss has the
+    /// lower value. Ties count half. `None` unless both kinds of samples exist.
     pub auc: Option<Ppm>,
     /// Approximate 95 percent interval of `auc`. Its width follows from the effective number of groups, not of samples.
     pub interval: Option<(Ppm, Ppm)>,
@@ -66,7 +68,6 @@ pub struct Discrimination {
 }
 
 impl Discrimination {
-    /// Computes the figures of `samples`.
     pub fn of(samples: &[Sample<'_>]) -> Self {
         let mut by_value: BTreeMap<MilliPoints, (u64, u64)> = BTreeMap::new();
         let mut bands: Vec<Band> =
@@ -98,7 +99,7 @@ impl Discrimination {
         }
     }
 
-    /// The conclusion from the interval; null without one.
+    /// The conclusion from `interval`; `None` without an interval.
     pub fn verdict(&self) -> Option<Verdict> {
         const HALF: i64 = 500_000;
         let (low, high) = self.interval?;
@@ -109,19 +110,19 @@ impl Discrimination {
         })
     }
 
-    /// The share of samples with a loss; null without samples.
+    /// The share of samples with a loss; `None` without samples.
     pub fn base_rate(&self) -> Option<Ppm> {
         share(self.losses, self.samples)
     }
 }
 
-/// `part` / `whole`, rounded half to even to a millionth; null when `whole` is 0.
+/// `part` / `whole`, rounded half to even to a millionth; `None` if `whole` is 0.
 pub fn share(part: u64, whole: u64) -> Option<Ppm> {
     let ppm = rhe(u128::from(part) * 1_000_000, u128::from(whole));
     (whole > 0).then(|| Ppm(i64::try_from(ppm).unwrap_or(i64::MAX)))
 }
 
-/// The fraction of pairs (one sample with a loss, one without) in which the one with the loss has the lower value, ties counting half.
+/// [`Discrimination::auc`] from the number of samples with and without a loss per value.
 fn area(by_value: &BTreeMap<MilliPoints, (u64, u64)>, losses: u64, kept: u64) -> Option<Ppm> {
     let pairs = u128::from(losses) * u128::from(kept);
     if pairs == 0 {
@@ -135,7 +136,7 @@ fn area(by_value: &BTreeMap<MilliPoints, (u64, u64)>, losses: u64, kept: u64) ->
     Some(Ppm(i64::try_from(rhe(twice * 1_000_000, 2 * pairs)).unwrap_or(i64::MAX)))
 }
 
-/// The number of samples per group, among the samples with a loss if `lost`, otherwise among those without.
+/// Number of samples per group, over the samples with a loss if `lost` is true, otherwise over the samples without a loss.
 fn by_group<'a>(samples: &[Sample<'a>], lost: bool) -> BTreeMap<&'a str, u64> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.lost == lost) {
@@ -157,8 +158,8 @@ fn effective(groups: &BTreeMap<&str, u64>) -> u64 {
 /// The 95 percent interval around the rank statistic, from its variance under the null hypothesis with `lossy` and `others` independent
 /// values. An approximation: each effective group counts as one value, and the statistic is taken to be normally distributed.
 ///
-/// width² = 1.96² · (p + n + 1) / (12 · p · n), where the second factor is the null variance of the Mann–Whitney statistic. This width
-/// does not shrink when a few vaults happen to be in perfect order.
+/// The interval extends by `width` to both sides: width² = 1.96² · (p + n + 1) / (12 · p · n). The second factor is the variance of the
+/// Mann–Whitney statistic under the null hypothesis, so the width does not shrink if a few vaults happen to be in perfect order.
 fn interval(auc: Ppm, lossy: u64, others: u64) -> Option<(Ppm, Ppm)> {
     const SQUARED_WIDTH: u128 = 3_841_600_000_000;
     let (p, n) = (u128::from(lossy), u128::from(others));

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 pub const MIN_SAMPLES: u64 = 100;
 /// Minimum number of samples with a loss, and of samples without one.
 pub const MIN_OF_EACH: u64 = 10;
-/// Minimum number of vaults among the samples.
+/// Minimum number of distinct vaults among the samples.
 pub const MIN_VAULTS: u64 = 20;
 /// Minimum number of vaults with a loss, and of groups with a loss, because several losses of one vault or of one incident are not
 /// independent.

@@ -3,7 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`windows`] | the start instants of a backtest's windows, which do not overlap |
-//! | [`outcome`] | what counts as a loss, and when a window was observed well enough to conclude that there was none |
+//! | [`outcome`] | what counts as a loss, and how many readings a window needs for the outcome "no loss" |
 //! | [`discrimination`] | whether lower values preceded losses, with a confidence interval |
 //! | [`gates`] | what evidence a record needs before it is published, regardless of its result |
 

@@ -15,7 +15,7 @@ named_enum! {
 }
 
 impl Horizon {
-    /// Whole days.
+    /// The horizon in whole days.
     pub const fn days(self) -> i64 {
         match self {
             Horizon::Week => 7,
@@ -49,17 +49,17 @@ named_enum! {
         Loss = "loss",
         /// The price was read up to the last quarter of the window, without a loss.
         NoLoss = "no_loss",
-        /// The price was not read well enough to conclude.
+        /// Too few prices were read to decide between loss and no loss.
         Unobserved = "unobserved",
     }
 }
 
 /// Smallest drawdown that counts as a loss, in basis points: 1 percent. Rounding and fees of a sound vault stay far below it.
 pub const LOSS_FROM_BP: i64 = 100;
-/// A window is evaluated only if a price was read within this many days before it.
+/// A window is evaluated only if a price was read within this many days before its start.
 pub const BASE_WITHIN_DAYS: i64 = 7;
-/// "No loss" requires a changed price at or after this fraction (numerator, denominator) of the window, because a vault whose price is not
-/// read may have lost value.
+/// Fraction of the window (numerator, denominator). The outcome "no loss" requires a changed price at or after this point, because a vault
+/// without new prices may have lost value.
 const LAST_QUARTER_FROM: (i64, i64) = (3, 4);
 /// Largest plausible rise of a price per share between two prices, as a factor. A larger rise means that the series is broken (the contract
 /// or its decimals changed, or almost no shares remained), so its falls are not losses.
@@ -72,13 +72,13 @@ pub struct WindowPrices {
     pub drawdown_bp: i64,
     /// Time of the last price in the window; none without a price.
     pub last_at: Option<Timestamp>,
-    /// Time of the last price in the window that differs from the one before it; none when all are equal. Sources that read no new
-    /// price publish the last one again, so a repeated price is not evidence of a reading.
+    /// Time of the last price in the window that differs from the price before it; none if all prices are equal. A source that reads no new
+    /// price publishes its last price again, so a repeated price is not evidence of a reading.
     pub moved_at: Option<Timestamp>,
 }
 
 impl WindowPrices {
-    /// Whether there are prices in the window's last quarter, all of which repeat an earlier price.
+    /// Whether the window's last quarter has prices, and all of them repeat an earlier price.
     pub fn only_repeats(self, from: Timestamp, horizon: Horizon) -> bool {
         let in_last_quarter = |at: Option<Timestamp>| at.is_some_and(|at| is_late(at, from, horizon));
         in_last_quarter(self.last_at) && !in_last_quarter(self.moved_at)
@@ -104,7 +104,8 @@ pub fn price_loss(prices: WindowPrices, from: Timestamp, horizon: Horizon) -> Op
 /// Days after the window's end for which an undecided prediction waits for late readings.
 const LATE_DAYS: i64 = 7;
 
-/// The outcome at `now` of a prediction made at `from`: pending until the window has ended, and while late readings may still decide it.
+/// The outcome at `now` of a prediction made at `from`. It is pending until the window has ended. An undecided prediction stays pending for
+/// seven more days, because late readings may still decide it.
 pub fn prediction_outcome(
     prices: WindowPrices,
     from: Timestamp,

@@ -4,7 +4,7 @@ use super::outcome::Horizon;
 use crate::wire::time::Timestamp;
 use alloc::vec::Vec;
 
-/// Number of instants of one backtest.
+/// Number of windows, and so of start instants, of one backtest.
 pub const MAX_INSTANTS: i64 = 24;
 
 const DAY: i64 = 86_400;

@@ -1,6 +1,6 @@
 //! Bounds of bodies, headers and lists that are not part of a single parameter's definition.
 //!
-//! The hosts enforce these constants; the OpenAPI document and the guides publish them.
+//! The edge and the origin enforce these constants; the OpenAPI document and the guides publish them.
 
 /// Maximum number of different names or ids in one list parameter.
 pub const LIST_NAMES: usize = 50;
@@ -14,5 +14,5 @@ pub const VERSION_ID_CHARS: usize = 200;
 pub const PORTFOLIO_REF_CHARS: usize = 200;
 /// Maximum length of `Idempotency-Key`, in bytes.
 pub const IDEMPOTENCY_KEY_BYTES: usize = 255;
-/// Maximum length of `X-Service-Subclient`, in bytes. Only shared keys use it.
+/// Maximum length of the header `X-Service-Subclient`, in bytes. Only clients of shared keys send this header.
 pub const SUBCLIENT_BYTES: usize = 128;

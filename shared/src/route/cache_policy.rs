@@ -17,7 +17,6 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Not cached.
     pub const NEVER: Cache = Cache { fresh: 0, stale_if_error: 0, by_class: false, withdrawable: false, beyond: None };
 
     /// Fresh for `fresh` seconds, and usable for a day after that if a read fails.
@@ -41,7 +40,8 @@ impl Cache {
         Cache { beyond: Some("public, max-age=31536000, immutable"), withdrawable: true, ..Cache::public(60) }
     }
 
-    /// For a response that is built into the program: the edge does not cache it; other caches revalidate it after five minutes.
+    /// For a response that is built into the program. The edge does not cache such a response; other caches revalidate it after five
+    /// minutes.
     pub const fn built_in() -> Cache {
         Cache { beyond: Some("public, max-age=300, must-revalidate"), ..Cache::NEVER }
     }
@@ -51,7 +51,7 @@ impl Cache {
         Cache { by_class: true, ..Cache::public(fresh) }
     }
 
-    /// Whether responses are cached at all.
+    /// Whether the edge caches responses.
     pub const fn is_kept(self) -> bool {
         self.fresh > 0
     }

@@ -16,7 +16,7 @@ use alloc::string::String;
 /// One route of the service.
 #[derive(Debug, Clone)]
 pub struct Route {
-    /// The id on which both hosts match.
+    /// The id on which the edge and the origin match.
     pub id: RouteId,
     pub method: Method,
     /// The path template, with `{name}` for parameters.
@@ -33,19 +33,19 @@ pub struct Route {
     /// Whether the response contains scores, tiers or figures derived from them; such a route answers 503 in fail-closed mode. Immutable records of
     /// the past are still served: published events, a basket version by its id, and results of backtests.
     pub scores: bool,
-    /// The origin's listeners that serve it.
+    /// The origin's listeners that serve the route.
     pub listeners: Listeners,
-    /// The request body that it accepts.
+    /// The request body that the route accepts.
     pub body: Body,
-    /// The paging parameters, if callers without a key reach only the first rows.
+    /// The paging parameters, if callers without a key reach only the first rows; otherwise `None`.
     pub pages: Option<Pages>,
-    /// The path parameters, by position, that are normalised so that equivalent spellings share a cached response.
+    /// Path parameters to normalise, by position, so that equivalent spellings share a cached response.
     pub fold: &'static [(usize, Fold)],
-    /// The query parameters that it accepts.
+    /// The query parameters that the route accepts.
     pub query: &'static [Param],
     /// The type of the body of a successful response.
     pub answers: &'static str,
-    /// The errors that it can return in addition to those of every route.
+    /// Error codes of the route, in addition to the error codes that every route can return.
     pub errors: &'static [ErrorCode],
     /// Deprecated fields, which keep their meaning until they are removed.
     pub deprecated: &'static [Deprecated],

@@ -1,7 +1,7 @@
 //! The platform's fail-safe mode, encoded in the version of its tag.
 //!
-//! The mode therefore spreads with tag versions: every origin process, isolate and response that knows the version knows the mode. Versions
-//! only grow, so an older mode never replaces a newer one.
+//! The mode therefore spreads with tag versions: every origin process, edge isolate and response that carries the version also carries the
+//! mode. Versions only grow, so an older mode never replaces a newer one.
 
 use super::tag::{Tag, TagVersions};
 use crate::model::health::FailSafeMode;
@@ -21,7 +21,7 @@ pub const fn version(mode: FailSafeMode, at_least: i64) -> i64 {
 }
 
 impl TagVersions {
-    /// The fail-safe mode; `None` if no version of its tag is known.
+    /// The fail-safe mode; `None` if no version of [`Tag::FailSafe`] is known.
     pub fn fail_safe(&self) -> Option<FailSafeMode> {
         match self.of(Tag::FailSafe) {
             0 => None,

@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 /// How a path parameter of a route is normalised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
-    /// An address of any namespace. EVM addresses become lower-case.
+    /// An address of any namespace: an EVM address becomes lower-case, a base58 address stays unchanged.
     Address,
     /// A vault id: the address inside it is normalised.
     VaultId,
@@ -34,7 +34,7 @@ impl Fold {
 }
 
 impl Found {
-    /// Normalises the path parameters that the route's row names. Malformed values stay unchanged.
+    /// Normalises the path parameters that [`Route::fold`](super::entry::Route::fold) lists. Malformed values stay unchanged.
     pub fn fold(&mut self) {
         for (index, fold) in self.route.fold {
             if let Some(value) = self.path.get_mut(*index)

@@ -1,4 +1,4 @@
-//! Finds the route for a method and a path. Both hosts use this matcher, so they cannot disagree.
+//! Finds the route for a method and a path. The edge and the origin both use this matcher, so that they always find the same route.
 
 use super::entry::Route;
 use super::row::Method;
@@ -10,7 +10,6 @@ use alloc::vec::Vec;
 /// A matched route with its path parameters, decoded once, in template order.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// The table's row.
     pub route: &'static Route,
     /// The values of the template's `{…}`, in order.
     pub path: Vec<String>,
@@ -22,7 +21,7 @@ impl Found {
         self.path.get(index).map_or("", String::as_str)
     }
 
-    /// The path in canonical form: each parameter is percent-encoded again.
+    /// The path in canonical form: the template with each decoded parameter percent-encoded again.
     pub fn canonical_path(&self) -> String {
         let mut values = self.path.iter();
         let mut out = String::new();
@@ -42,13 +41,13 @@ impl Found {
 pub enum Matching {
     /// The route of this method and path.
     Found(Found),
-    /// The path exists, but only for other methods; this is the value of `Allow`.
+    /// The path exists, but not for this method. Contains the value of the header `Allow`.
     WrongMethod(&'static str),
     /// The path does not exist.
     NotFound,
 }
 
-/// The name inside `{…}`, if the segment is a parameter.
+/// The parameter's name, if the template's segment is a parameter `{name}`.
 pub fn parameter_name(segment: &'static str) -> Option<&'static str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
@@ -147,8 +146,8 @@ fn literal_segments(template: &'static str, path: &str) -> Option<u32> {
 /// Parameters that may contain an encoded slash, because some asset symbols contain one. Their values are used for look-ups only.
 const MAY_CONTAIN_SLASH: [&str; 1] = ["symbol"];
 
-/// The decoded parameters; `None` for an invalid escape, for an escaped path separator or control character, and for `.` and `..`.
-/// URL parsers treat `.` and `..` as dot segments even when they are percent-encoded, so these values cannot be forwarded to the origin.
+/// The decoded parameters; `None` if one has an invalid escape, contains an escaped path separator or a control character, or is `.` or
+/// `..`. URL parsers treat `.` and `..` as dot segments even if they are percent-encoded, so the edge could not forward them to the origin.
 fn values(template: &'static str, path: &str) -> Option<Vec<String>> {
     template
         .split('/')
@@ -253,7 +252,7 @@ mod tests {
         assert_eq!(found.canonical_path(), "/v1/assets/s%2FlvlUSD/history");
     }
 
-    /// A path similar to one of the table: a template with every parameter and at most one other segment replaced.
+    /// A path similar to a route of the table: its template, with every parameter and at most one other segment replaced.
     fn near_path() -> impl Strategy<Value = String> {
         (0..ROUTES.len(), "[a-z0-9:%{}]{0,6}", 0..8_usize).prop_map(|(at, other, which)| {
             let segment = |(place, segment): (usize, &'static str)| match parameter_name(segment) {

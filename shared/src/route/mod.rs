@@ -1,14 +1,14 @@
 //! The route table, path matching and query parsing.
 //!
-//! The table is the only definition of a route's method, path, access, rate-limit class, cache policy, parameters and errors. Both
-//! hosts match on [`RouteId`] without a catch-all arm, so a route without a handler does not compile.
+//! The table is the only definition of a route's method, path, access, rate-limit class, cache policy, parameters and errors. The edge and
+//! the origin match on [`RouteId`] without a catch-all arm, so a route without a handler does not compile.
 //!
 //! # Invariants
 //!
-//! - A parameter that a route does not have reaches neither a cache key nor the origin; the edge reports its name to the caller (`unknown.rs`,
-//!   `e2e/ignored.test.mjs`).
-//! - An inclusive upper bound in whole milliseconds covers its whole millisecond (`kinds::Until`), because instants are stored in microseconds
-//!   (`tests/it/http/shown_instants.rs`).
+//! - A parameter that a route does not have reaches neither a cache key nor the origin; the edge reports its name to the caller
+//!   ([`unknown`]; test: `e2e/ignored.test.mjs`).
+//! - An inclusive upper bound in whole milliseconds covers its whole millisecond ([`typed::kinds::Until`]), because instants are stored in
+//!   microseconds (test: `origin/tests/it/http/shown_instants.rs`).
 
 pub mod bounds;
 pub mod cache_policy;

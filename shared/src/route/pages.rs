@@ -3,8 +3,8 @@
 use super::query::Query;
 use crate::wire::page::PageRequest;
 
-/// The paging parameters of a route, by their position among its query parameters. The route table has `None` for routes that return no list,
-/// and for lists that every caller may read to the end.
+/// The paging parameters of a route, by their position among its query parameters. The route table has `None` for a route that returns no
+/// list, or a list that every caller may read to the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
     /// Numbered pages.

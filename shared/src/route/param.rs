@@ -56,8 +56,8 @@ pub enum Kind {
         /// Maximum length, in characters.
         max: usize,
     },
-    /// Text that the route itself interprets: it is accepted unchanged, even if it is empty. At most [`MAX_VERBATIM_CHARS`] characters and one more are
-    /// kept; the extra character shows that the text was longer.
+    /// Text that the route itself interprets. It is accepted unchanged, even if it is empty, but truncated to [`MAX_VERBATIM_CHARS`] + 1
+    /// characters; the extra character shows that the text was too long.
     Verbatim,
     /// An ISO 8601 instant.
     Instant,
@@ -80,7 +80,7 @@ pub enum Registry {
 }
 
 impl Registry {
-    /// Whether a filter accepts `name` although it is not an entry of the registry.
+    /// Whether a filter accepts `name` although the registry has no such entry.
     pub fn has_word(self, name: &str) -> bool {
         self == Registry::ChainsOrUnmapped && matches!(name, "0" | "unmapped")
     }
@@ -108,7 +108,7 @@ pub struct Param {
     pub aliases: &'static [&'static str],
     /// Type and bounds.
     pub kind: Kind,
-    /// The value when it is absent.
+    /// The value if the parameter is absent.
     pub default: Default,
     /// Handling of values that are not accepted.
     pub on_invalid: OnInvalid,
@@ -116,7 +116,7 @@ pub struct Param {
     pub pattern: Option<&'static str>,
     /// The registry in which the names of this filter are looked up, if unknown names are reported to the caller.
     pub registry: Option<Registry>,
-    /// The deprecated aliases.
+    /// The aliases that are deprecated.
     pub former: &'static [&'static str],
     /// The description in the OpenAPI document.
     pub about: &'static str,
@@ -220,7 +220,7 @@ impl Param {
         Self::new(name, Kind::Instant, about)
     }
 
-    /// Adds other names.
+    /// Adds alternative names of the parameter.
     pub const fn alias(self, aliases: &'static [&'static str]) -> Self {
         Param { aliases, ..self }
     }
@@ -230,7 +230,7 @@ impl Param {
         Param { aliases: names, former: names, ..self }
     }
 
-    /// Documents the regular expression of accepted values in the OpenAPI document.
+    /// Adds the regular expression of accepted values to the OpenAPI document. Parsing does not use it.
     pub const fn pattern(self, pattern: &'static str) -> Self {
         Param { pattern: Some(pattern), ..self }
     }
@@ -245,7 +245,7 @@ impl Param {
         Param { default: Default::Required, ..self }
     }
 
-    /// Sets a word as the default.
+    /// Makes `word` the default.
     pub const fn default(self, word: &'static str) -> Self {
         Param { default: Default::Choice(word), ..self }
     }
@@ -255,7 +255,7 @@ impl Param {
         Param { on_invalid: OnInvalid::Ignore, ..self }
     }
 
-    /// Lets values that are not accepted match nothing.
+    /// Makes a filter match nothing if its value is not accepted.
     pub const fn or_nothing(self) -> Self {
         Param { on_invalid: OnInvalid::SelectsNothing, ..self }
     }

@@ -1,7 +1,7 @@
 //! Parses query strings by a route's parameters, and prints them in canonical form.
 //!
 //! Unknown parameters are dropped here, so they reach neither a cache key nor the origin. Their names are reported to the caller; with
-//! `strict=true` they are refused. An error lists all invalid parameters or, if none is invalid, all missing ones.
+//! `strict=true` the request is refused. An error lists all invalid parameters or, if no parameter is invalid, all missing parameters.
 
 use super::bounds::LIST_NAMES;
 use super::param::{Default, Kind, MAX_VERBATIM_CHARS, OnInvalid, OnOverflow, Param, Value};
@@ -14,7 +14,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-/// The canonical text of [`Value::Nothing`]. It is not a listed word, and texts must not contain it, so it is parsed as `Nothing` again.
+/// The canonical text of [`Value::Nothing`]. No word list contains it and no text may contain it, so parsing yields `Nothing` again.
 const NOTHING: &str = "\0";
 
 /// A parsed query: the value of each parameter of the route, given or by default.
@@ -26,7 +26,7 @@ pub struct Query {
     strict: bool,
 }
 
-/// Queries are equal if they have the same values; ignored parameters and `strict` do not matter.
+/// Compares parameters and values only; ignored parameters and `strict` may differ.
 impl PartialEq for Query {
     fn eq(&self, other: &Self) -> bool {
         self.params == other.params && self.values == other.values
@@ -106,12 +106,11 @@ impl Query {
         self.ignored.header()
     }
 
-    /// Whether the caller set `strict=true`, so that anything unknown is refused instead of ignored.
+    /// Whether the caller set `strict=true`: unknown parameters and names are then refused instead of ignored.
     pub fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// The parameters of the route.
     pub(super) fn params(&self) -> &'static [Param] {
         self.params
     }
@@ -134,10 +133,10 @@ impl Query {
         }
     }
 
-    /// The canonical form of this query: the known parameters in alphabetical order, without those at their default, with parsed values
-    /// printed in one form.
+    /// The canonical form of this query: the known parameters in alphabetical order, with their parsed values in one spelling. Parameters
+    /// with their default value are left out.
     ///
-    /// Equivalent queries have the same canonical form. It is used in the cache key and in the request to the origin.
+    /// Equivalent queries have the same canonical form, which is part of the cache key and of the request to the origin.
     pub fn canonical(&self) -> String {
         let mut parts: Vec<(&str, String)> = Vec::new();
         for (param, value) in self.params.iter().zip(&self.values) {
@@ -276,7 +275,8 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
     }
 }
 
-/// Decimal digits with an optional sign. A number outside `i64` counts as `i64::MIN` or `i64::MAX`, so that it is still clamped or refused.
+/// Parses decimal digits with an optional sign. A number outside `i64` becomes `i64::MIN` or `i64::MAX`, so that the bounds of the
+/// parameter still apply.
 fn whole_number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -285,7 +285,7 @@ fn whole_number(text: &str) -> Option<i64> {
     Some(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 
-/// A decimal number with an optional exponent; `inf`, `nan` and hexadecimal are not accepted.
+/// Parses a decimal number with an optional exponent; `inf`, `nan` and hexadecimal are not accepted.
 fn decimal_number(text: &str) -> Option<f64> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b)) {
         return None;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateLimitClass {
-    /// The caller's general budget.
+    /// The caller's general budget, for all routes without a class of their own.
     Public,
     /// `/v1/graph/*`, except checks.
     GraphRead,
@@ -14,21 +14,20 @@ pub enum RateLimitClass {
     GraphCheck,
     /// Creating, changing and deleting basket webhooks.
     BasketWebhooks,
-    /// `/v1/status`, which has its own budget.
+    /// `/v1/status` only.
     Status,
-    /// `/v1/health`, which has its own budget.
+    /// `/v1/health` only.
     Health,
     /// Not rate limited: readiness, for load balancers, and the documentation.
     Unmetered,
 }
 
 impl RateLimitClass {
-    /// Whether responses count in the error rate that the status feed reports. Status, health and unmetered requests do not.
+    /// Whether responses count in the error rate of the status feed. Status, health and unmetered requests do not count.
     pub const fn is_traffic(self) -> bool {
         !matches!(self, RateLimitClass::Status | RateLimitClass::Health | RateLimitClass::Unmetered)
     }
 
-    /// Every class.
     pub const ALL: [RateLimitClass; 7] = [
         RateLimitClass::Public,
         RateLimitClass::GraphRead,
@@ -52,7 +51,7 @@ impl RateLimitClass {
         }
     }
 
-    /// The class of this name.
+    /// Parses a name that [`as_str`](Self::as_str) returns.
     pub fn parse(text: &str) -> Option<Self> {
         RateLimitClass::ALL.into_iter().find(|class| class.as_str() == text)
     }

@@ -3,7 +3,7 @@
 /// The HTTP methods of routes. HEAD is GET without the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// Reads, including HEAD.
+    /// Reads. Also stands for HEAD.
     Get,
     /// Writes, checks and batch look-ups.
     Post,
@@ -34,7 +34,7 @@ impl Method {
 /// The credential that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// None.
+    /// No credential.
     Public,
     /// Any live key.
     Key,

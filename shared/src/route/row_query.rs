@@ -69,14 +69,14 @@ impl<'q, R: Row> RowQuery<'q, R> {
     }
 }
 
-/// Records which parameters of which route were read since the process started, because a documented parameter that no handler reads has no
-/// effect. Recorded in debug builds only, for tests.
+/// Records which parameters of each route were read since the process started, in debug builds only. Tests use it to find documented
+/// parameters that no handler reads, because such a parameter has no effect.
 pub mod reads {
     use crate::route::table::{ROUTE_COUNT, RouteId};
     use alloc::vec::Vec;
     use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-    /// One bit per parameter. Two words, because 32-bit targets without std have no wider atomic type.
+    /// One bit per parameter of each route. A route has two 32-bit words, because 32-bit targets without std have no wider atomic type.
     static READ: [[AtomicU32; 2]; ROUTE_COUNT] = [const { [const { AtomicU32::new(0) }; 2] }; ROUTE_COUNT];
 
     /// Records that the parameter at this position of the row was read.

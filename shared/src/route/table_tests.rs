@@ -1,4 +1,4 @@
-//! Consistency of the route table: unique routes, unambiguous parameters, and no response cached that must not be.
+//! Consistency of the route table: unique routes, unambiguous parameters, and cache policies that fit the route.
 
 use super::super::entry::is_graph_path;
 use super::super::param::OnOverflow::Clamp;

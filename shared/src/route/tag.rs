@@ -1,7 +1,7 @@
 //! Tags: the kinds of facts that a response depends on, with the version of each.
 //!
-//! A committed change of facts raises the version of their tags. A response states the versions it was computed from. A cached response whose
-//! versions are older than those known to the edge is revalidated before it is served.
+//! A committed change of facts raises the versions of their tags. A response states the versions from which it was computed. Before the
+//! edge serves a cached response, it revalidates the response if a newer version of one of its tags is known.
 
 use alloc::string::String;
 use core::fmt::Write;
@@ -37,7 +37,6 @@ pub enum Tag {
 }
 
 impl Tag {
-    /// Every tag.
     pub const ALL: [Tag; 12] = [
         Tag::Vaults,
         Tag::Markets,
@@ -71,7 +70,7 @@ impl Tag {
         }
     }
 
-    /// The tag of this name.
+    /// Parses a name that [`as_str`](Self::as_str) returns.
     pub fn parse(text: &str) -> Option<Self> {
         Tag::ALL.into_iter().find(|tag| tag.as_str() == text)
     }
@@ -113,12 +112,12 @@ impl TagVersions {
         }
     }
 
-    /// Raises each version to the one in `others`, where `others` has a newer one. Returns whether any version changed.
+    /// Replaces each version by the version in `others` if that is newer. Returns whether any version changed.
     pub fn raise_to(&mut self, others: &TagVersions) -> bool {
         others.iter().fold(false, |changed, (tag, version)| self.raise(tag, version) || changed)
     }
 
-    /// The same versions, except that the version of `tag` is at least `version`.
+    /// A copy in which the version of `tag` is raised to `version`, if it was older.
     pub fn with(mut self, tag: Tag, version: i64) -> Self {
         self.raise(tag, version);
         self
@@ -133,7 +132,7 @@ impl TagVersions {
         versions
     }
 
-    /// Whether no version in `others` is newer.
+    /// Whether every version is at least as new as the version of the same tag in `others`.
     pub fn covers(&self, others: &TagVersions) -> bool {
         self.0.iter().zip(&others.0).all(|(ours, theirs)| ours >= theirs)
     }

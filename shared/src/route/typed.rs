@@ -10,8 +10,8 @@ pub trait Parameter {
     const PARAM: Param;
 }
 
-/// The position of a parameter among the parameters of a row. It is evaluated at compile time, and fails if the row does not have the parameter
-/// or has one of the same name and another type.
+/// The position of a parameter among the parameters of a row. It is evaluated at compile time. Compilation fails if the row does not have
+/// the parameter, or if the row's parameter of this name has another type.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time, within the bounds that the loop checks")]
 pub(super) const fn position(params: &[Param], wanted: &Param) -> usize {
     let mut index = 0;
@@ -64,7 +64,7 @@ const fn is_equal(a: &str, b: &str) -> bool {
     a.len() == b.len()
 }
 
-/// The types as which handlers read parameters.
+/// The types in which handlers receive parameters, and the conversions to them.
 pub mod kinds {
     use super::super::param::Value;
     use super::Parameter;
@@ -79,7 +79,7 @@ pub mod kinds {
         fn read(value: Option<&Value>) -> Self::Value<'_>;
     }
 
-    /// The type as which a handler reads the parameter `P`.
+    /// The type in which a handler receives the parameter `P`.
     pub type ValueOf<'q, P> = <<P as Parameter>::Read as Read>::Value<'q>;
 
     macro_rules! kinds {
@@ -126,7 +126,7 @@ pub mod kinds {
     }
 
     kinds! {
-        /// Text that a row must have or contain, if given.
+        /// Text that a row must equal or contain, if given.
         MatchingText<'q> -> Matches<&'q str> { value => Matches::of(value, |value| match value { Value::Text(text) => Some(text.as_str()), _ => None }), _ => Matches::All }
         /// One of the listed words, which a row must have, if given.
         MatchingChoice<'q> -> Matches<&'static str> { value => Matches::of(value, |value| match value { Value::Choice(word) => Some(*word), _ => None }), _ => Matches::All }

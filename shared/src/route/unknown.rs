@@ -1,6 +1,7 @@
 //! Reports parameters that a route does not have, and names in filters that the registries do not contain.
 //!
-//! Response headers report both to the caller. They repeat the caller's own text, so it is percent-encoded and its length is limited.
+//! Response headers report both to the caller. A header repeats text of the caller, so that text is percent-encoded and its length is
+//! limited.
 
 use super::param::{Param, Registry, Value};
 use super::query::Query;
@@ -11,9 +12,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Maximum number of names in a header; `...` stands for the others.
+/// Maximum number of names in a header; `...` replaces further names.
 const MAX_NAMES: usize = 10;
-/// Maximum length, in bytes, of one text of the caller in a header or an error; `*` stands for the rest.
+/// Maximum length, in bytes, of one name in a header or an error; `*` replaces the excess.
 const MAX_SHOWN_BYTES: usize = 60;
 /// Maximum length of a name for which a similar parameter is suggested, in bytes.
 const MAX_MISTYPED_BYTES: usize = 40;
@@ -48,7 +49,6 @@ impl Ignored {
         }
     }
 
-    /// Whether nothing was ignored.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -68,7 +68,8 @@ impl Ignored {
     }
 }
 
-/// The value of `X-Service-Unknown-Values`: the names in filters for which `knows` is false, as `parameter=value`.
+/// The value of `X-Service-Unknown-Values`: the names in filters that are in no registry, as `parameter=value`. `knows` looks a name up in
+/// a registry.
 pub fn unknown_values(query: &Query, knows: impl Fn(Registry, &str) -> bool) -> Option<String> {
     let mut found = Vec::new();
     let mut more = false;
@@ -106,8 +107,8 @@ fn list(entries: impl Iterator<Item = String>, more: bool) -> String {
     out
 }
 
-/// A caller's text in the form in which headers and errors repeat it. A text that contains a key is reduced to the key's prefix, because
-/// responses may be logged where keys must not be.
+/// The form in which headers and errors repeat a caller's text. A text that contains a key is reduced to the key's prefix, because logs of
+/// responses must not contain keys.
 fn shown(text: &str) -> String {
     if let Some(prefix) = CREDENTIAL_PREFIXES.iter().find(|prefix| text.contains(**prefix)) {
         return format!("{prefix}*");

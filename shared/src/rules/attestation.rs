@@ -1,4 +1,4 @@
-//! The text a reviewer signs: one canonical text per version of a review.
+//! The text that a reviewer signs: one canonical text per version of a review.
 //!
 //! Every field of the text is published, so a client that reads the asset detail with a key can rebuild the text and verify the
 //! signature. The text states dimensions in milli-points.
@@ -15,22 +15,22 @@ const PURPOSE: &str = "rds.asset_review";
 /// Version of the text's layout.
 const LAYOUT: i64 = 1;
 
-/// The attested review.
+/// The facts that the signature of a review covers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statement<'a> {
     /// The asset's slug.
     pub asset: &'a str,
     pub chain_id: u64,
-    /// The asset's contract; null for a native coin.
+    /// Address of the asset's contract; `None` for a native coin.
     pub address: Option<&'a str>,
-    /// When the review was recorded; identifies its version.
+    /// When the review was recorded; identifies the version of the review.
     pub recorded_at: Timestamp,
     pub review_status: ReviewStatus,
-    /// The review's scores.
+    /// The scores that the review gives to the asset's dimensions.
     pub dimensions: &'a Dimensions,
-    /// The product the deployment belongs to, if the reviewer maps it to one.
+    /// Id of the product to which the reviewer maps the deployment, if any.
     pub product_id: Option<&'a str>,
-    /// The signing reviewer.
+    /// Id of the reviewer who signs.
     pub reviewer_id: &'a str,
     pub signed_at: Timestamp,
 }

@@ -19,15 +19,15 @@ pub enum IncentiveReading<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BorrowCost {
     pub status: BorrowIncentiveStatus,
-    /// Sum of the priced incentives; null when they are unavailable or do not apply.
+    /// Annual rate of all priced incentives; `None` if `status` is `Unavailable` or `NotApplicable`.
     pub reward_apr: Option<f64>,
-    /// Gross borrow quote minus incentives; may be negative. Null when either is unknown.
+    /// Gross borrow rate minus `reward_apr`; may be negative. `None` if either is unknown.
     pub apr_net: Option<f64>,
     /// Whether the reading contains token incentives or points for borrowers, even if a token incentive has no usable price.
     pub has_rewards: bool,
 }
 
-/// Whether vaults of this strategy never have a borrow side, regardless of their readings. Auto-compounding vaults sell rewards and add
+/// Whether vaults of this strategy have no borrow side, regardless of their readings: auto-compounding vaults, which sell rewards and add
 /// the proceeds to a position in another vault.
 pub const fn has_no_borrow_side(strategy: Strategy) -> bool {
     matches!(strategy, Strategy::AutoCompound)

@@ -9,7 +9,7 @@ use crate::rules::tiers::{Tier, tier_of};
 use crate::scoring::number::cents;
 use crate::scoring::{MilliPoints, Ppm};
 
-/// One market: the inputs of the summary.
+/// The collateral of one market, and the vault's allocation to the market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarketCollateral<'a> {
     /// Part of the vault allocated to the market, in parts per million.
@@ -18,7 +18,7 @@ pub struct MarketCollateral<'a> {
     pub score: Option<MilliPoints>,
     /// Liquidation loan-to-value, a fraction; null if unknown.
     pub lltv: Option<Ppm>,
-    /// Whether collateral and loan asset track the same reference.
+    /// Whether collateral and loan asset track the same reference price, for example USD.
     pub same_peg: bool,
     /// The collateral's hard-fail flags.
     pub hard_fail_flags: &'a [String],
@@ -30,11 +30,11 @@ pub struct MarketCollateral<'a> {
 pub struct CollateralSummary {
     /// Mean score of the scored collateral, weighted by share, rounded to two decimals; null when none is scored.
     pub weighted_score: Option<MilliPoints>,
-    /// Tier of `weighted_score`; null when it is null.
+    /// Tier of `weighted_score`; null if `weighted_score` is null.
     pub weighted_tier: Option<Tier>,
     /// The lowest score of any collateral; null when none is scored.
     pub lowest_score: Option<MilliPoints>,
-    /// Tier of `lowest_score`; null when it is null.
+    /// Tier of `lowest_score`; null if `lowest_score` is null.
     pub lowest_tier: Option<Tier>,
     /// Share lent against collateral that has a score.
     pub scored_share: Ppm,

@@ -10,17 +10,17 @@ use alloc::vec::Vec;
 
 /// The period over which errors and queue overflows are counted, in seconds.
 pub const RECENT_SECONDS: i64 = 15 * 60;
-/// Maximum age of the newest vault sync, in seconds.
+/// Maximum age of the newest vault sync, in seconds; if it is older, `data_freshness` is degraded.
 pub const FRESH_SECONDS: i64 = 90 * 60;
 /// Minimum number of responses for which the error rate is judged.
 const MIN_REQUESTS: u64 = 200;
-/// Maximum 5xx responses per thousand: 0.5 percent.
+/// Maximum number of 5xx responses per thousand (0.5 percent); above it `errors` is degraded.
 const MAX_ERRORS_PER_MILLE: u64 = 5;
-/// Number of consecutive failed samples at which the component is down.
+/// Number of consecutive failed samples at which `reachability` is down.
 const FAILED_SAMPLES: u64 = 3;
 /// Minimum number of attempts for which the delivery rate is judged.
 const MIN_ATTEMPTS: u64 = 10;
-/// Minimum percentage of attempts that succeed.
+/// Minimum percentage of attempts that succeed; below it `webhooks` is degraded.
 const MIN_DELIVERED_PERCENT: u64 = 80;
 
 /// A component's status, with an optional explanation for readers of the status feed.
@@ -92,7 +92,7 @@ pub fn data_freshness(newest: Option<Timestamp>, now: Timestamp) -> ComponentFin
     }
 }
 
-/// Writes: whether the database refuses them. Reads continue.
+/// Writes: whether the database refuses writes; it still serves reads.
 pub const fn writes(are_refused: bool) -> ComponentFinding {
     if are_refused {
         (Degraded, Some(Cow::Borrowed("the database refuses writes: new facts wait, and changes are answered 503")))
@@ -114,18 +114,18 @@ pub fn fail_safe(mode: FailSafeMode, reason: Option<&str>) -> ComponentFinding {
     }
 }
 
-/// The component's state could not be read, for this reason.
+/// The finding for a component whose state could not be read, for this reason.
 pub const fn unreadable(reason: &'static str) -> ComponentFinding {
     (Degraded, Some(Cow::Borrowed(reason)))
 }
 
-/// Percent of `minutes` that were `up`, with three decimals, rounded down.
+/// Percentage of `minutes` that were `up`, with three decimals, rounded down; `None` if `minutes` is 0.
 pub fn uptime(up: u64, minutes: u64) -> Option<f64> {
     let thousandths = u128::from(up.min(minutes)).saturating_mul(100_000).checked_div(u128::from(minutes))?;
     Some(thousandths as f64 / 1_000.0)
 }
 
-/// The status feed of these components.
+/// Builds the status feed from the components.
 pub fn feed(components: Vec<Component>, uptime: Uptime, signals: StatusSignals, now: Timestamp) -> StatusFeed {
     let worst = |counts: fn(ComponentName) -> bool| {
         let counted = components.iter().filter(|component| counts(component.name));
@@ -135,9 +135,9 @@ pub fn feed(components: Vec<Component>, uptime: Uptime, signals: StatusSignals, 
     StatusFeed { status: worst(leads), rollup: worst(|_| true), last_checked_at: now, uptime, components, signals }
 }
 
-/// The feed that the edge serves when the origin delivers none: no component is known except `api`.
+/// The feed that the edge serves if the origin delivers none. Only the status of `api` is known; all other components are degraded.
 ///
-/// `answers` is whether the origin answered with an error; then `api` is degraded, otherwise down.
+/// If `answers` is true, the origin answered with an error, and `api` is degraded. Otherwise the origin did not answer, and `api` is down.
 pub fn unavailable_feed(answers: bool, now: Timestamp) -> StatusFeed {
     let found = |name| match (name, answers) {
         (ComponentName::Api, true) => unreadable("could not be read: the service answered with an error"),

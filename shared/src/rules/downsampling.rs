@@ -1,11 +1,11 @@
 //! Thinning a series for a chart (min-max decimation).
 //!
 //! Points are selected, never interpolated: the first and the last point, then the lowest and the highest point of each charted column
-//! in every bucket of equal length. The rest of the budget goes to evenly spaced points.
+//! in every bucket of equal length. The remaining budget goes to evenly spaced points.
 
 use alloc::{vec, vec::Vec};
 
-/// Reads one charted column of a point; null is a gap.
+/// Reads one charted column of a point; `None` is a gap.
 pub type Series<T> = fn(&T) -> Option<f64>;
 
 /// Selects exactly `min(points.len(), budget)` points, in their order, keeping the extremes of `series`.
@@ -18,7 +18,7 @@ pub fn downsample<'a, T>(points: &'a [T], budget: usize, series: &[Series<T>]) -
         return points.iter().collect();
     }
     let mut kept = Kept::ends(points.len(), budget);
-    // A gap is NaN, which every comparison ignores.
+    // A gap becomes NaN. Comparisons with NaN are false, so a gap is never an extreme.
     let read = |column: &Series<T>| -> Vec<f64> {
         points.iter().map(|point| column(point).filter(|number| number.is_finite()).unwrap_or(f64::NAN)).collect()
     };
@@ -95,7 +95,7 @@ impl Kept {
         }
     }
 
-    /// The points that are not kept yet among the extremes of buckets of `bucket_len` points.
+    /// The extremes of buckets of `bucket_len` points, without the points that are already kept.
     fn missing(&self, columns: &[Vec<f64>], bucket_len: usize) -> Vec<usize> {
         let mut found = extremes(columns, bucket_len);
         found.sort_unstable();
@@ -104,7 +104,7 @@ impl Kept {
         found
     }
 
-    /// Spends the rest of the budget on points spread evenly over those not kept.
+    /// Spends the remaining budget on points that are evenly spaced among the points not yet kept.
     fn fill_evenly(&mut self) {
         let open: Vec<usize> = self.flags.iter().enumerate().filter_map(|(at, &keep)| (!keep).then_some(at)).collect();
         let (slots, room) = (open.len(), self.room);
@@ -118,7 +118,8 @@ impl Kept {
     }
 }
 
-/// The positions of the highest and the lowest value of every column in every bucket of `bucket_len` points; the earliest of equals.
+/// The positions of the highest and the lowest value of every column in every bucket of `bucket_len` points. Of equal values the earliest
+/// counts.
 fn extremes(columns: &[Vec<f64>], bucket_len: usize) -> Vec<usize> {
     let bucket_len = bucket_len.max(1);
     let mut found = Vec::new();

@@ -1,8 +1,9 @@
 //! Publication: when a raw score becomes the published one.
 //!
-//! A promotion must last for 6 hours and a soft demotion for 24, each measured by one clock per tier boundary; a hard drop is published
-//! at once. While a tier change is pending, the score is clamped to the range of the published tier, so that the published tier is always
-//! the tier of the published score. Moves below 0.05 inside a tier are not published.
+//! A higher tier is published after the raw score has been at or above the tier boundary for 6 hours, a lower tier after 24 hours below the
+//! boundary. Each boundary has a clock that measures this time (the dwell). A hard drop is published at once. While a tier change is
+//! pending, the score is clamped to the range of the published tier, so that the published tier is always the tier of the published score.
+//! Moves below 0.05 inside a tier are not published.
 
 use super::tiers::{CORE_FLOOR, PRIME_FLOOR, SCORE_STEP, Tier, tier_of};
 use crate::scoring::{MilliPoints, named_enum};
@@ -15,7 +16,7 @@ pub const PROMOTE_SECONDS: i64 = 6 * 3600;
 pub const DEMOTE_SECONDS: i64 = 24 * 3600;
 /// A raw score this far or further below the published tier's floor demotes at once: 1.00.
 pub const HARD_BELOW_FLOOR: i32 = 1000;
-/// A raw score this far or further below the anchor demotes at once: 1.50.
+/// A raw score this far or further below the anchor ([`Rating::anchor`]) demotes at once: 1.50.
 pub const HARD_BELOW_ANCHOR: i32 = 1500;
 
 /// Which side of one tier boundary the raw score is on, and since when.
@@ -45,12 +46,12 @@ impl BoundaryClock {
     }
 }
 
-/// The published rating of a vault, with the state that the next run needs; one database row.
+/// The published rating of a vault, and the state that the next score run needs. Stored as one database row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rating {
     /// The published score; [`tier_of`] gives the published tier.
     pub score: MilliPoints,
-    /// The last score published outside a dwell; a sudden drop is measured from it.
+    /// The last score that was published while no tier change was pending; [`HARD_BELOW_ANCHOR`] is measured from it.
     pub anchor: MilliPoints,
     /// Clock of the boundary between Edge and Core.
     pub core: BoundaryClock,
@@ -105,7 +106,7 @@ pub struct Dwell {
     pub candidate_tier: Tier,
     /// When the raw score crossed the tier boundary whose dwell is running.
     pub since: Timestamp,
-    /// The earliest time at which a score run publishes the candidate tier if the raw score stays there; never in the past.
+    /// The earliest time at which a score run publishes the candidate tier if the raw score stays in that tier; never in the past.
     pub publishes_at: Timestamp,
 }
 
@@ -140,7 +141,7 @@ impl Rating {
         }
     }
 
-    /// The tier this run publishes, and the reason if it differs from the published one.
+    /// The tier that this run publishes, and the type of the change if the tier differs from the published tier.
     fn judge(&self, raw: MilliPoints, hard: bool, now: Timestamp) -> (Tier, Option<ChangeType>) {
         let (published, candidate) = (self.tier(), tier_of(raw));
         if candidate > published {
@@ -190,13 +191,13 @@ impl Rating {
     }
 }
 
-/// Whether two scores of a tier are far enough apart to publish the second.
+/// Whether two scores of one tier differ by at least [`SCORE_STEP`], so that the second is published.
 const fn is_a_move(published: MilliPoints, shown: MilliPoints) -> bool {
     (published.get() - shown.get()).abs() >= SCORE_STEP
 }
 
 impl Publication {
-    /// The state after a vault's first run: the score is published at once. A null score publishes nothing.
+    /// The state after a vault's first run: a score is published at once; without a score nothing is published.
     pub fn first(now: Timestamp, raw: Option<MilliPoints>) -> Self {
         Publication { rating: raw.map(|raw| Rating::first(raw, now)) }
     }
@@ -247,7 +248,7 @@ impl Publication {
         })
     }
 
-    /// The pending tier change at `now`, or null.
+    /// The pending tier change at `now`, if any.
     pub fn dwell(&self, now: Timestamp) -> Option<Dwell> {
         let rating = self.rating?;
         let (published, candidate_tier) = (rating.tier(), rating.candidate());

@@ -9,10 +9,9 @@ use num_bigint::BigUint;
 use crate::model::status::CoverageStatus;
 use crate::scoring::Ppm;
 
-/// One holder's balance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balance {
-    /// In the token's smallest unit.
+    /// The balance in the token's smallest unit.
     pub raw: BigUint,
     /// Whether the vault's own protocol manages the holder.
     pub managed: bool,
@@ -21,28 +20,28 @@ pub struct Balance {
 /// Concentration among a set of holders, as fractions of their combined balance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Concentration {
-    /// The largest holder.
+    /// Fraction held by the largest holder.
     pub top1: Ppm,
-    /// The five largest.
+    /// Fraction held by the five largest holders.
     pub top5: Ppm,
-    /// The ten largest.
+    /// Fraction held by the ten largest holders.
     pub top10: Ppm,
     /// Herfindahl–Hirschman index: the sum of the squared fractions. Above 0; 1 for a single holder.
     pub hhi: Ppm,
 }
 
-/// Figures of a list of balances.
+/// Number and concentration of the holders in a list of balances.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HolderFigures {
-    /// Holders with a balance.
+    /// Number of holders with a balance above 0.
     pub holders: u64,
-    /// Holders with a balance that the protocol does not manage.
+    /// Number of holders with a balance above 0 that the vault's protocol does not manage.
     pub external_holders: u64,
-    /// Among all holders; null without a balance.
+    /// Concentration among all holders; `None` if no balance is above 0.
     pub all: Option<Concentration>,
-    /// Among the external holders; null without an external balance.
+    /// Concentration among the external holders; `None` if there are none.
     pub external: Option<Concentration>,
-    /// The fraction that the protocol manages; null without a balance.
+    /// Fraction of the total balance that managed holders have; `None` if the total is 0.
     pub protocol_managed: Option<Ppm>,
 }
 
@@ -52,7 +51,7 @@ pub fn parse_balance(text: &str) -> Option<BigUint> {
     if plain { BigUint::parse_bytes(text.as_bytes(), 10) } else { None }
 }
 
-/// `part` / `whole`, rounded half up to a millionth; null when `whole` is 0.
+/// `part` / `whole`, rounded half up to a millionth; `None` if `whole` is 0.
 pub fn share(part: &BigUint, whole: &BigUint) -> Option<Ppm> {
     if *whole == BigUint::ZERO {
         return None;
@@ -62,7 +61,7 @@ pub fn share(part: &BigUint, whole: &BigUint) -> Option<Ppm> {
     i64::try_from(ppm).ok().map(Ppm)
 }
 
-/// `part` / `whole`, at most 1, truncated to 15 decimals: a millionth is too coarse for one of many holders. Null when `whole` is 0.
+/// `part` / `whole`, at most 1, truncated to 15 decimals, because a millionth is too coarse for a small holder. `None` if `whole` is 0.
 pub fn fraction(part: &BigUint, whole: &BigUint) -> Option<f64> {
     const UNIT: u64 = 1_000_000_000_000_000;
     if *whole == BigUint::ZERO {

@@ -1,6 +1,6 @@
 //! Hub-and-spoke lending: whether a reserve lends and takes deposits.
 //!
-//! A spoke's reserve draws from a liquidity hub, and either of the two can refuse.
+//! A spoke's reserve draws liquidity from a hub. Both the spoke and the hub can refuse loans and deposits.
 
 use crate::model::status::{BorrowStatus, DepositStatus};
 
@@ -15,7 +15,7 @@ pub struct SpokeGate {
     pub borrowable: bool,
 }
 
-/// The hub's limits for one spoke in one asset. Amounts in whole units of the asset; a null cap is no limit.
+/// The hub's limits for one spoke in one asset. Amounts are in whole units of the asset; `None` as a cap means no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HubGate {
     /// Whether the hub admits the spoke.
@@ -33,13 +33,13 @@ pub struct HubGate {
 }
 
 impl HubGate {
-    /// Units that can still be added; null when uncapped.
+    /// Units that can still be added; `None` without a cap.
     pub fn add_room(&self) -> Option<f64> {
         self.add_cap.map(|cap| (cap - self.added).max(0.0))
     }
 }
 
-/// Whether the reserve lends. A gate that could not be read is null.
+/// Whether the reserve lends. A gate is `None` if it could not be read.
 ///
 /// A refusal of one gate is final even if the other could not be read; `paused` precedes `disabled`, which precedes `capped`. Without a
 /// refusal the status is `open` if both gates were read, otherwise `unknown`.
@@ -69,7 +69,7 @@ pub fn deposit_status(spoke: Option<SpokeGate>, hub: Option<HubGate>) -> Deposit
     if spoke.is_some() { DepositStatus::Open } else { DepositStatus::Unknown }
 }
 
-/// Headroom under the hub's add cap in USD; null if the hub sets no cap or was not read, or if the price is unknown.
+/// Remaining capacity under the hub's add cap, in USD; `None` if the hub sets no cap or was not read, or if the price is unknown.
 pub fn deposit_capacity_usd(hub: Option<HubGate>, price_usd: Option<f64>) -> Option<f64> {
     let (room, price) = hub?.add_room().zip(price_usd)?;
     Some(room * price).filter(|capacity| capacity.is_finite())
@@ -106,7 +106,7 @@ mod tests {
         all
     }
 
-    /// Checks every combination of gates against a separate statement of each status.
+    /// Compares every combination of gates with an independent definition of each status.
     #[test]
     fn a_reserve_lends_only_if_both_gates_allow_it() {
         for spoke in spokes() {

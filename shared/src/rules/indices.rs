@@ -31,7 +31,7 @@ pub const RATIO_DECIMALS: u32 = 12;
 /// Decimal places of a level.
 pub const LEVEL_DECIMALS: u32 = 6;
 
-/// The ratio 1.
+/// The ratio 1 in units of 10⁻¹².
 const RATIO_ONE: u128 = 10_u128.pow(RATIO_DECIMALS);
 /// The sum of a version's weights, in parts per million.
 const WHOLE: u128 = 1_000_000;
@@ -43,7 +43,7 @@ pub struct Level(u64);
 impl Level {
     /// The level on the base date: 1000.
     pub const BASE: Level = Level(1_000_000_000);
-    /// Largest level, 10⁹: above it a double no longer preserves every digit of a JSON number. A larger level is out of range.
+    /// Largest level, 10⁹, in millionths. A double may lose digits of a larger level in JSON, so a larger level is out of range.
     const MAX: u128 = 1_000_000_000_000_000;
 
     /// The level in millionths.
@@ -66,12 +66,12 @@ impl Price {
     /// Plausibility bound: 100 million units of the vault's asset per share.
     const MAX: u128 = 10_u128.pow(8 + PRICE_DECIMALS);
 
-    /// A price from units of 10⁻¹⁸; `None` for 0 and above the plausibility bound.
+    /// A price of `units` · 10⁻¹⁸; `None` for 0 and above the plausibility bound.
     pub const fn new(units: u128) -> Option<Self> {
         if units > 0 && units <= Self::MAX { Some(Price(units)) } else { None }
     }
 
-    /// A price from a reading, converted through its shortest decimal text; `None` outside the range of a price.
+    /// Converts a reading through its shortest decimal text; `None` if the result is not a valid price ([`Price::new`]).
     pub fn read(value: f64) -> Option<Self> {
         u128::try_from(wide_from_float(value, PRICE_DECIMALS).ok()?).ok().and_then(Price::new)
     }
@@ -83,7 +83,7 @@ pub type ClosingPrices = BTreeMap<Day, BTreeMap<String, Price>>;
 /// A basket version: the inputs of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexVersion {
-    /// The day on which it comes into force.
+    /// The day on which the version comes into force.
     pub effective_on: Day,
     /// Vault ids with their weights.
     pub holdings: Vec<(String, Ppm)>,
@@ -115,7 +115,7 @@ pub struct IndexDay {
     pub level: Result<Level, Gap>,
 }
 
-/// Where a version was linked.
+/// The day and level at which a version was linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// Index of the version.
@@ -126,7 +126,7 @@ pub struct Link {
     pub level: Level,
 }
 
-/// An index from its basket's first version on.
+/// The links and daily levels of an index, from its basket's first version on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chain {
     /// One link per linked version, in order; the first link's day is the base date.
@@ -161,7 +161,7 @@ impl<'a> Holding<'a> {
 
     fn level(&self, prices: &ClosingPrices, day: Day) -> Result<Level, Gap> {
         let read = prices.get(&day).ok_or(Gap::Unread)?;
-        // In 10⁻¹⁸: weights have six places, ratios twelve.
+        // `worth` has 18 decimal places: six from the weight, twelve from the ratio.
         let mut worth: u128 = 0;
         for (id, weight, Price(then)) in &self.bought {
             let Price(now) = read.get(*id).ok_or(Gap::Unread)?;

@@ -5,15 +5,15 @@ use crate::model::status::LiquidityStatus;
 /// Liquidity of a lending vault at one instant, in USD. A point-in-time metric, not a withdrawal quote.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Liquidity {
-    /// Supply that is not lent out; null exactly when the status is `unknown`.
+    /// Supply that is not lent out; `None` exactly if the status is `Unknown`.
     pub available_usd: Option<f64>,
-    /// Amount lent out beyond the supply; null exactly when the status is `unknown`.
+    /// Amount lent out beyond the supply; `None` exactly if the status is `Unknown`.
     pub deficit_usd: Option<f64>,
     pub status: LiquidityStatus,
 }
 
 impl Liquidity {
-    /// The readings are missing, or the vault does not lend.
+    /// The liquidity if readings are missing or the vault does not lend.
     pub const UNKNOWN: Liquidity =
         Liquidity { available_usd: None, deficit_usd: None, status: LiquidityStatus::Unknown };
 }

@@ -20,7 +20,6 @@ named_enum! {
 }
 
 impl LossSeverity {
-    /// The band of a loss.
     pub const fn of(loss: Cents) -> Self {
         const MILLION: i64 = Cents::dollars(1_000_000).0;
         match loss.0 {
@@ -32,8 +31,8 @@ impl LossSeverity {
     }
 }
 
-/// The severity by which a case is shown and filtered: the label that the casebook (the source of the case) gives it, verbatim; else the
-/// severity of the published registry row; else the band of the loss.
+/// The severity that is shown for a case and by which the loss board filters. It is the verbatim label of the casebook (the source of the
+/// case). Without a label it is the severity of the published registry row, and without such a row the band of the loss.
 ///
 /// The documented fallback is `Info`, but every listed case has a loss and therefore a band, and `Info` would understate a large loss
 /// without a label.

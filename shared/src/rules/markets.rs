@@ -8,7 +8,7 @@ use core::cmp::Ordering;
 pub struct ReserveReading {
     /// Supplied value in USD, borrowed amounts included; null when it was not read.
     pub supplied_usd: Option<f64>,
-    /// Borrowed over supplied, may exceed 1; null when it was not read or the reserve is not borrowable.
+    /// Borrowed over supplied value, as a fraction; may exceed 1; `None` if it was not read or the reserve is not borrowable.
     pub utilization: Option<f64>,
     /// Whether the reserve counts toward the totals: active, and not shut down.
     pub rolls_up: bool,
@@ -22,14 +22,14 @@ impl ReserveReading {
     }
 }
 
-/// The totals of one market. Amounts in USD.
+/// The totals of one market. Amounts are in USD.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MarketTotals {
-    /// Reserves that count toward the totals.
+    /// Number of reserves that count toward the totals.
     pub reserve_count: u64,
-    /// Reserves whose supply was read.
+    /// Number of reserves in the totals whose supply was read.
     pub supplied_observed_count: u64,
-    /// Reserves whose borrow side was read.
+    /// Number of reserves in the totals whose borrow side was read.
     pub borrow_observed_count: u64,
     /// Sum of the supplies read; 0 when none was.
     pub supplied_usd: f64,
@@ -91,7 +91,7 @@ pub fn key_of(name: &str) -> String {
     String::from(if trimmed.is_empty() { "market" } else { trimmed })
 }
 
-/// The key of the `number`-th contract (counted from 1) whose name gives the same key.
+/// The key of the `number`-th contract, counted from 1, among the contracts whose names give the same key.
 pub fn numbered_key(key: &str, number: u64) -> String {
     if number <= 1 { String::from(key) } else { alloc::format!("{key}-{number}") }
 }

@@ -6,20 +6,20 @@
 //! | [`borrow`] | the cost of borrowing, net of incentive campaigns |
 //! | [`real_yield`] | the share of interest in a net rate |
 //! | [`high_confidence`] | which vaults are marked high confidence |
-//! | [`tiers`] | the bands a score falls in |
+//! | [`tiers`] | the tier of a score |
 //! | [`dwell`] | when a new score becomes the published one |
 //! | [`observed_changes`] | which readings raise an event: deposit status, bad debt, allocations |
 //! | [`holders`] | how concentrated a vault's shares are |
 //! | [`collateral`] | the collateral of a vault's lending markets |
 //! | [`downsampling`] | thinning a series for a chart |
-//! | [`markets`], [`hub_spoke`] | totals of a market's reserves, and the gates of hub-and-spoke reserves |
+//! | [`markets`], [`hub_spoke`] | totals of a market's reserves; whether a hub-and-spoke reserve lends and takes deposits |
 //! | [`oracles`] | when a price feed is stale |
 //! | [`losses`] | how severe a loss is, and which cases are listed |
-//! | [`symbol_history`], [`portfolio`] | daily totals of a symbol, the mean score of a set of positions |
+//! | [`symbol_history`], [`portfolio`] | daily totals of an asset symbol; the mean score of a set of positions |
 //! | [`attestation`] | the text that a reviewer signs |
 //! | [`rwa_totals`] | assets under management of real-world assets, each product once |
 //! | [`rwa_sources`] | the state of the sources of real-world-asset figures, and findings for operators |
-//! | [`component_status`] | the status of each part of the service, and of the whole |
+//! | [`component_status`] | the status of each component of the service, and the overall status |
 //! | [`baskets`] | reference baskets: eligibility, weights, rebalances, versions |
 //! | [`indices`], [`reference_rates`] | daily index levels of vault baskets, and the mean net rate of an asset's vaults |
 

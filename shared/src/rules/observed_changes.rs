@@ -1,29 +1,31 @@
-//! Which readings raise one of the events that the service derives itself; each change raises one event.
+//! The events that the service derives from readings: changes of the deposit status, of allocations and of bad debt. Each change raises one
+//! event.
 //!
-//! A reading is compared with a stored baseline, usually the value of the last event, and not with the previous reading: noise around
-//! the baseline raises nothing, and a slow drift raises an event once it has accumulated to the threshold.
+//! A reading is compared with a stored baseline, usually the value of the last event, and not with the previous reading. Noise around the
+//! baseline therefore raises no event, and a slow drift raises one once it has reached the threshold.
 
 use crate::model::status::DepositStatus;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 
-/// Smallest moved part of the whole that raises an allocation event, in parts per million: 10 %.
+/// Smallest reallocated part of a vault's value that raises an event, in parts per million: 10 %.
 pub const ALLOCATION_SHIFT_PPM: u64 = 100_000;
 /// Smallest growth of bad debt that raises an event, in USD; [`BAD_DEBT_STEP_SHARE`] must be met too.
 pub const BAD_DEBT_STEP_USD: f64 = 1_000.0;
 /// Smallest growth of bad debt that raises an event, as a fraction of the bad debt last notified.
 pub const BAD_DEBT_STEP_SHARE: f64 = 0.1;
-/// Bad debt of at least this fraction of the subject's value is critical.
+/// Bad debt of at least this fraction of the value of the vault or market is critical.
 pub const BAD_DEBT_CRITICAL_SHARE: f64 = 0.01;
 
-/// The previous confirmed deposit status if this reading changes it; none otherwise.
+/// The last confirmed deposit status if `reading` differs from it; otherwise `None`.
 ///
 /// An `unknown` reading is skipped, so the sequence open, unknown, closed is one change. A vault's first confirmed status is not a change.
 pub fn deposit_move(confirmed: Option<DepositStatus>, reading: DepositStatus) -> Option<DepositStatus> {
     confirmed.filter(|before| reading != DepositStatus::Unknown && *before != reading)
 }
 
-/// The part of the whole whose allocation changed, in parts per million. If a list sums to less than 1,000,000, the rest counts as idle.
+/// The part of a vault's value whose allocation changed, in parts per million. If an allocation sums to less than 1,000,000, the difference
+/// counts as idle.
 pub fn reallocated_ppm(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> u64 {
     let of = |parts: &BTreeMap<String, u64>, part: &String| parts.get(part).copied().unwrap_or(0);
     let rest = |parts: &BTreeMap<String, u64>| {
@@ -41,7 +43,7 @@ pub enum BadDebt {
     Grew(f64),
     /// Bad debt fell, or this is the first reading and below the step: record it as the new baseline without an event.
     NewBaseline,
-    /// Below the step: neither an event nor a new baseline.
+    /// Bad debt grew by less than the step: neither an event nor a new baseline.
     Unchanged,
 }
 

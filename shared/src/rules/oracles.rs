@@ -1,7 +1,7 @@
 //! Price feeds: the age of the latest update, and whether the feed is stale.
 //!
-//! A feed promises an update at least once per heartbeat, whether its price moved or not; it is stale when its latest update is older
-//! than that. Without a known heartbeat or a known update its status is unknown.
+//! A feed promises an update at least once per heartbeat, whether its price moved or not. The feed is stale if its latest update is older
+//! than one heartbeat. If the heartbeat or the latest update is not known, the status is unknown.
 
 use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
@@ -18,21 +18,22 @@ named_enum! {
     }
 }
 
-/// Whole seconds since the feed's latest update: null when none is known, 0 when the update is in the future.
+/// Whole seconds since the feed's latest update: `None` if no update is known, 0 if the update is in the future.
 pub fn age_seconds(updated_at: Option<Timestamp>, now: Timestamp) -> Option<u64> {
     updated_at.map(|updated| u64::try_from(now.seconds_since(updated)).unwrap_or(0))
 }
 
-/// The last instant at which the feed is fresh without another update; null without a heartbeat or an update.
+/// The last instant at which the feed is fresh without another update; `None` if the heartbeat or the latest update is not known.
 ///
-/// It is the end of the second in which the age in whole seconds reaches the heartbeat, so that status and age never contradict.
+/// This is the end of the second in which the age in whole seconds equals the heartbeat, so that status and age never contradict each
+/// other.
 pub fn fresh_until(updated_at: Option<Timestamp>, heartbeat_seconds: Option<u64>) -> Option<Timestamp> {
     let (updated, heartbeat) = updated_at.zip(heartbeat_seconds)?;
     let until = updated.plus_seconds(i64::try_from(heartbeat).unwrap_or(i64::MAX)).as_micros();
     Some(Timestamp::from_micros(until.saturating_add(999_999)))
 }
 
-/// The feed's status at `now`.
+/// The feed's status at `now`, from the result of [`fresh_until`].
 pub fn status(fresh_until: Option<Timestamp>, now: Timestamp) -> FeedStatus {
     match fresh_until {
         None => FeedStatus::Unknown,

@@ -1,4 +1,4 @@
-//! Tests of the thresholds of each component, just below and just above.
+//! Tests of component statuses: each threshold just below and just above.
 
 use super::*;
 use proptest::prelude::*;

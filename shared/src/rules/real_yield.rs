@@ -1,8 +1,8 @@
-//! The part of a vault's net rate that is interest and not rewards.
+//! Real yield: how much of a vault's net rate is interest.
 
 /// The part of a vault's net rate that is interest and not rewards, 0 to 1.
 ///
-/// Null when either rate is unknown or the net rate is not positive.
+/// `None` if either rate is unknown or the net rate is not positive.
 pub fn real_yield_share(base_apr: Option<f64>, apr_net: Option<f64>) -> Option<f64> {
     let (base, net) = base_apr.zip(apr_net)?;
     let share = base / net;

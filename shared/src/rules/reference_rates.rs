@@ -38,12 +38,12 @@ impl Serialize for Rate {
     }
 }
 
-/// The inputs of one vault. Rates are fractions.
+/// The readings of one vault. Rates are fractions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VaultReading {
     /// Supplied value in USD; none when it was not read.
     pub tvl_usd: Option<f64>,
-    /// Interest and rewards, net of fees.
+    /// Net annual rate: interest and rewards after fees.
     pub apr_net: Option<f64>,
     /// When the value and the rate were read.
     pub read_at: Option<Timestamp>,
@@ -70,7 +70,7 @@ named_enum! {
 /// The value and rate of a vault that counts toward the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    /// Above zero.
+    /// Value of the vault; above zero.
     pub tvl: Cents,
     pub rate: Rate,
 }
@@ -96,7 +96,7 @@ pub fn count(reading: &VaultReading, now: Timestamp) -> Result<Counted, LeftOut>
     }
 }
 
-/// The reference rate of an asset, with the vaults it is made of.
+/// The reference rate of an asset, with the number and total value of the vaults that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference {
     /// None where no vault counts.
@@ -127,7 +127,7 @@ pub fn reference(counted: &[Counted]) -> Reference {
     }
 }
 
-/// Each vault's share of the total value, in the order given. Each is rounded on its own, so they may not sum to exactly 1.
+/// Each vault's share of the total value, in the order given. Every share is rounded separately, so the sum may differ slightly from 1.
 pub fn shares(counted: &[Counted]) -> Vec<Ppm> {
     let total = counted.iter().map(|it| u128::from(it.tvl.0.unsigned_abs())).sum();
     counted.iter().map(|it| share(it.tvl, total)).collect()

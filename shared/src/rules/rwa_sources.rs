@@ -74,12 +74,12 @@ named_enum! {
     }
 }
 
-/// The inputs of a source's state.
+/// The facts that determine a source's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceRecord {
     pub is_enabled: bool,
     pub is_configured: bool,
-    /// Maximum age of the newest publication.
+    /// Maximum age of the newest publication, after which the source is stale.
     pub max_age_seconds: i64,
     /// When the newest publication was published; null without one.
     pub published_at: Option<Timestamp>,
@@ -108,7 +108,7 @@ impl SourceRecord {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub urgency: Urgency,
-    /// Stable identifier of the kind of finding.
+    /// Identifier of the kind of finding, such as `source_stale`; it never changes.
     pub code: &'static str,
     /// The source, product, asset slug, candidate or field concerned; null for the registry as a whole.
     pub subject: Option<String>,
@@ -125,15 +125,15 @@ pub struct Census<'a> {
     pub products_without_value: Vec<&'a str>,
     /// Slugs of the deployments that signed reviews map to different products.
     pub disputed: Vec<&'a str>,
-    /// Number of deployments mapped to a product, and of all deployments.
+    /// Number of deployments that are mapped to a product, and number of all deployments.
     pub mapped: (u64, u64),
-    /// Per source, its share of the total in basis points.
+    /// Sources with their shares of the total, in basis points.
     pub shares: Vec<(&'a str, u64)>,
     /// Products whose figure is from an earlier day.
     pub carried_forward: Vec<&'a str>,
     /// Candidates without a decision, with the days they have waited.
     pub waiting: Vec<(&'a str, i64)>,
-    /// Legacy and canonical fields, each with the number of deployments that have the field and of all deployments.
+    /// Legacy and canonical fields, each with the number of deployments that have a value and the number of all deployments.
     pub fields: Vec<(&'a str, u64, u64)>,
 }
 

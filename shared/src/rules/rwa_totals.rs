@@ -14,7 +14,7 @@ use crate::wire::time::Timestamp;
 
 /// Seconds in a day.
 pub const DAY: i64 = 86_400;
-/// Days, including the day itself, for which an observation is used while there is no newer one.
+/// Number of days, including its own, for which an observation is used unless there is a newer one.
 pub const CARRY_DAYS: i64 = 7;
 /// A source disagrees if its figure deviates by more than 1 / 20 (5 %) from the figure used.
 const DISAGREEMENT_DIVISOR: i64 = 20;
@@ -72,7 +72,7 @@ pub struct Deployment {
     pub category: String,
     /// How certain the mapping is.
     pub identity: IdentityStatus,
-    /// The product; only where `identity` is verified.
+    /// Id of the product; set only if `identity` is `Verified`.
     pub product_id: Option<String>,
 }
 
@@ -83,13 +83,13 @@ pub struct Observation {
     /// Database id of the asset.
     pub asset: i64,
     pub source_id: String,
-    /// The source's rank; the smallest wins.
+    /// The source's rank; the figure of the source with the smallest rank is used.
     pub priority: i32,
     /// The instant the figures refer to.
     pub effective_at: Timestamp,
     /// When the figures were published; of two observations of one instant, the later published one is the correction.
     pub published_at: Timestamp,
-    /// Assets of the whole fund.
+    /// Assets under management of the whole fund.
     pub fund_aum: Option<i64>,
     /// Value issued on all chains.
     pub issued: Option<i64>,
@@ -98,7 +98,7 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Sort key among the observations of one source.
+    /// Sort key of the observations of one source: a greater key is newer.
     fn recency(&self) -> (Timestamp, Timestamp) {
         (self.effective_at, self.published_at)
     }
@@ -122,7 +122,7 @@ pub struct CanonicalValue {
     pub carried_forward: bool,
     /// Ids of the newest observation of every source and of the observation used, ascending.
     pub observation_ids: Vec<i64>,
-    /// In the order of [`Caveat::ALL`].
+    /// Limitations of the figure, in the order of [`Caveat::ALL`].
     pub caveats: BTreeSet<Caveat>,
 }
 
@@ -135,7 +135,7 @@ pub struct Contribution {
     pub exclusion: Option<Exclusion>,
 }
 
-/// A number of products and their value.
+/// Number of products, and their value in cents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProductTotal {
     pub products: u64,
@@ -150,11 +150,11 @@ pub struct AumSnapshot {
     pub included: ProductTotal,
     /// Number of products without a figure, and of deployments not mapped to a product, by reason.
     pub excluded: BTreeMap<String, u64>,
-    /// By chain, according to the deployments' circulating values.
+    /// Totals by chain id, according to the deployments' circulating values.
     pub by_chain: BTreeMap<u64, ProductTotal>,
     /// The part of the total that no circulating value assigns to a chain.
     pub unallocated_cents: i64,
-    /// By the category of the product's first deployment.
+    /// Totals by the category of the product's first deployment.
     pub by_category: BTreeMap<String, ProductTotal>,
     pub by_source: BTreeMap<String, ProductTotal>,
     /// Number of products by caveat.
@@ -254,13 +254,14 @@ impl ProductTotal {
 }
 
 impl Product {
-    /// Observations of `day` and of the days before it within the carry period.
+    /// Observations of `day` and of the [`CARRY_DAYS`] - 1 days before it.
     fn fresh(&self, day: Timestamp) -> impl Iterator<Item = &Observation> {
         let (from, to) = (day.plus_seconds(-(CARRY_DAYS - 1) * DAY), day.plus_seconds(DAY));
         self.observations.iter().filter(move |one| from <= one.effective_at && one.effective_at < to)
     }
 
-    /// The figure of `day`: fund assets before issued value, then by the source's rank, then the newest, then the first recorded.
+    /// The figure of `day`. A figure of the fund's assets precedes an issued value. Then the source with the smallest rank, the newest
+    /// observation and the smallest observation id decide, in this order.
     fn on(&self, day: Timestamp) -> Result<CanonicalValue, Exclusion> {
         let stated = || self.fresh(day).filter_map(|one| one.total().map(|total| (one, total)));
         let best =

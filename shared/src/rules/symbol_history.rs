@@ -1,13 +1,13 @@
 //! Daily totals of one symbol: value and mean net rate of the vaults that hold it.
 //!
-//! A vault without a reading on a day keeps its last value for up to [`CARRIED_DAYS`] days, on days on which another vault of the
-//! symbol was read. Its rate is not carried: a day's mean rate covers only the vaults that report a rate on that day.
+//! On a day on which at least one vault of the symbol was read, a vault without a reading counts with its last value of the
+//! [`CARRIED_DAYS`] days before. Its rate is not carried: a day's mean rate covers only the vaults that report a rate on that day.
 
 use alloc::collections::BTreeMap;
 
 use crate::wire::time::Day;
 
-/// Days for which a vault's last value replaces missing readings. After that the vault leaves the sum.
+/// Number of days for which a vault's last value replaces missing readings. After that the vault is not part of the sum.
 pub const CARRIED_DAYS: i64 = 7;
 
 /// The last reading of one vault on one day.
@@ -17,7 +17,7 @@ pub struct DayReading {
     pub day: Day,
     /// Supplied value in USD.
     pub tvl_usd: f64,
-    /// Net rate as a fraction; null when the vault reported none.
+    /// Net annual rate as a fraction; `None` if the vault reported no rate.
     pub apr_net: Option<f64>,
     /// Whether the reading is from an earlier day, because the vault was not read on this one.
     pub is_carried: bool,
@@ -43,7 +43,8 @@ impl DayTotal {
     }
 }
 
-/// Adds readings up by day, in the order given. A day on which no vault was read is absent from the result, neither zero nor carried.
+/// Adds readings up by day, in the order given. A day on which no vault was read is absent from the result, even if there are carried
+/// values.
 pub fn by_day(readings: impl IntoIterator<Item = DayReading>) -> BTreeMap<Day, DayTotal> {
     #[derive(Default)]
     struct Sum {

@@ -1,4 +1,4 @@
-//! Tiers: the three bands a published score falls in.
+//! Tiers: the three bands of published scores.
 
 use crate::scoring::{MilliPoints, named_enum};
 

@@ -25,18 +25,17 @@ pub enum Canonical {
     Object(BTreeMap<&'static str, Canonical>),
 }
 
-/// A value that can be hashed or signed by its canonical JSON.
+/// A value whose canonical JSON is hashed or signed.
 pub trait Canonicalize {
     fn canonical(&self) -> Canonical;
 }
 
 impl Canonical {
-    /// An array of values.
     pub fn list(values: impl IntoIterator<Item = Canonical>) -> Self {
         Canonical::List(values.into_iter().collect())
     }
 
-    /// An object of ASCII keys.
+    /// An object. The keys must be ASCII, so that their byte order is the order that RFC 8785 requires.
     pub fn object(members: impl IntoIterator<Item = (&'static str, Canonical)>) -> Self {
         Canonical::Object(members.into_iter().collect())
     }

@@ -1,13 +1,13 @@
 //! The three exponentials of the methodology as Q63 fractions, by binary powering.
 //!
-//! Start with 2^63; for every set bit k of the age in days, in ascending order, multiply by `table[k]` and drop the low 63 bits. The
-//! procedure is normative, because it gives the same bits natively and in wasm. Entry k is round(2^63 · rate^(2^k)).
+//! Start with 2^63. For every set bit k of the age in days, in ascending order, multiply by entry k of the table and drop the low 63 bits.
+//! Entry k is round(2^63 · rate^(2^k)). The procedure is normative: it gives the same bits natively and in wasm.
 
 use super::number::{MilliPoints, milli};
 
 /// One, as a Q63 fraction.
 pub const ONE: u128 = 1 << 63;
-/// Beyond this age every decay is 0.
+/// Largest age in days that the 13 powers cover; for a greater age every decay is 0.
 pub const LAST_DAY: u32 = 8191;
 
 /// The powers rate^(2^k), k = 0..12, of one daily rate.
@@ -66,7 +66,7 @@ pub const INCIDENT: Decay = Decay([
 ]);
 
 impl Decay {
-    /// The fractions left after 2^k days, k ascending; the factors of [`after`](Self::after).
+    /// The fractions left after 2^k days, for k from 0 to 12: the factors of [`after`](Self::after).
     pub const fn powers(&self) -> &[u64; 13] {
         &self.0
     }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::scoring::number::rhe;
 
-    /// Days, maturity and seasoning in milli-points, and the remaining fraction of an incident in 10⁻⁴.
+    /// Rows of: days; maturity and seasoning in milli-points; remaining fraction of an incident in units of 10⁻⁴.
     const KNOWN: [(u32, i32, i32, u128); 10] = [
         (0, 0, 0, 10000),
         (1, 27, 55, 9981),

@@ -1,4 +1,4 @@
-//! Exact conversion of decimal text to integers: how an observed number enters the methodology.
+//! Exact conversion of decimal text to integers. Every observed number passes this conversion before the methodology uses it.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -30,7 +30,7 @@ impl fmt::Display for DecimalError {
 
 impl core::error::Error for DecimalError {}
 
-/// How to treat digits beyond the scale.
+/// What `read` does with digits beyond the scale.
 #[derive(Clone, Copy, PartialEq)]
 enum Excess {
     Refuse,
@@ -40,15 +40,15 @@ enum Excess {
 
 /// Reads decimal text as an integer of `10^-scale` units, exactly: `parse_decimal("7.95", 3)` is 7950.
 ///
-/// Trailing zeros beyond the scale are accepted; other digits there are [`DecimalError::TooPrecise`].
+/// Zeros beyond the scale are accepted; any other digit beyond the scale is an error ([`DecimalError::TooPrecise`]).
 pub fn parse_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
     narrow(read(text, scale, Excess::Refuse))
 }
 
 /// Converts a JSON number that was parsed as a float to an integer of `10^-scale` units.
 ///
-/// The float is converted through its shortest decimal text, which is the original text for up to 15 digits, then rounded half to even
-/// at the scale: 2.675 is read as 2.675, not as the binary fraction below it.
+/// The float is converted to its shortest decimal text, which is the original text for up to 15 digits. That text is rounded half to even
+/// at the scale. 2.675 is therefore read as 2.675, not as the binary fraction below it.
 pub fn from_float(value: f64, scale: u32) -> Result<i64, DecimalError> {
     narrow(wide_from_float(value, scale))
 }
@@ -81,8 +81,8 @@ pub fn truncate_json(text: &str, scale: u32) -> Result<Truncated, DecimalError> 
     Ok(Truncated { units, is_short: read(&plain, scale, Excess::Refuse) == Err(DecimalError::TooPrecise) })
 }
 
-/// The number without an exponent. At most [`MAX_PLACES`] zeros are written after the point; a smaller number is replaced by a larger one,
-/// and both are far below one unit at every scale in use.
+/// The number without an exponent. At most [`MAX_PLACES`] zeros are written after the point. This enlarges a number with more zeros, which
+/// changes no result, because the number stays far below one unit at every scale in use.
 fn plain(text: &str) -> Result<Cow<'_, str>, DecimalError> {
     let Some((front, exponent)) = text.split_once(['e', 'E']) else { return Ok(text.into()) };
     let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
@@ -118,7 +118,7 @@ fn plain(text: &str) -> Result<Cow<'_, str>, DecimalError> {
     })
 }
 
-/// More decimal digits than `i128` has.
+/// Maximum number of digits before the point, and of zeros after it, that [`plain`] writes; more than the 39 decimal digits of `i128`.
 const MAX_PLACES: i64 = 40;
 
 fn finite(value: f64) -> Result<f64, DecimalError> {

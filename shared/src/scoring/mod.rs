@@ -9,7 +9,7 @@
 //! | [`vault`] | a vault's score: four vectors, then the lowest cap |
 //! | [`provenance`] | the inputs and steps that are published, so that clients can recompute a vault's score |
 //! | [`methodology`] | all rules, as the document that is served |
-//! | [`sanity_checks`], [`canonical`] | the input hash and the sanity checks of a score run, and canonical JSON for hashes and signatures |
+//! | [`sanity_checks`], [`canonical`] | the input hash and the sanity checks of a score run; canonical JSON for hashes and signatures |
 //!
 //! Caps bound every score, so that a strength cannot compensate for a fatal weakness. A missing fact is counted conservatively and
 //! flagged. Each result is rounded once, and later steps use the rounded, published value; [`number`] lists where values are rounded.

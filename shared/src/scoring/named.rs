@@ -1,8 +1,8 @@
-//! Closed vocabularies: an enum whose values have one exact name on the wire.
+//! Closed vocabularies: enums with a fixed list of values, each with exactly one text form in JSON and in URLs.
 
 use core::fmt;
 
-/// The text is not a value of the vocabulary.
+/// Parse error: the text is not a value of the vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     /// Type name of the vocabulary, for example `Oracle`.
@@ -17,7 +17,7 @@ impl fmt::Display for UnknownName {
 
 impl core::error::Error for UnknownName {}
 
-/// Declares a vocabulary: the enum, its names, its parser and its JSON form, from one list.
+/// Declares a vocabulary from one list: the enum, the text form of each value, the parser and the JSON form.
 macro_rules! named_enum {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -29,7 +29,7 @@ macro_rules! named_enum {
             /// Every value, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The name on the wire.
+            /// The text form in JSON and in URLs.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }

@@ -122,7 +122,7 @@ impl MilliPoints {
         Decimal { units: self.0 as i64, scale: 3 }
     }
 
-    /// As an operand of [`rhe`]; never negative.
+    /// The number as an operand of [`rhe`]; never negative.
     pub(crate) const fn wide(self) -> u128 {
         self.0.unsigned_abs() as u128
     }
@@ -136,17 +136,17 @@ impl SumUnits {
     /// Sum units in one milli-point.
     pub const PER_MILLI: i64 = 100;
 
-    /// From sum units; a negative value becomes 0.
+    /// Creates a value from sum units; a negative number becomes 0.
     pub const fn new(units: i64) -> Self {
         SumUnits(if units < 0 { 0 } else { units })
     }
 
-    /// Sum units; never negative.
+    /// The number of sum units; never negative.
     pub const fn get(self) -> i64 {
         self.0
     }
 
-    /// Rounded half to even to two decimals of a point: the published score.
+    /// The published score: this value, rounded half to even to two decimals of a point.
     pub fn to_score(self) -> MilliPoints {
         cents(self.wide(), SumUnits::PER_MILLI.unsigned_abs().into())
     }
@@ -155,7 +155,7 @@ impl SumUnits {
         Decimal { units: self.0, scale: 5 }
     }
 
-    /// As an operand of [`rhe`]; never negative.
+    /// The number as an operand of [`rhe`]; never negative.
     pub(crate) const fn wide(self) -> u128 {
         self.0.unsigned_abs() as u128
     }

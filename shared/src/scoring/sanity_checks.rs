@@ -19,7 +19,7 @@ pub struct InputsHasher {
     last_id: Option<String>,
 }
 
-/// The ids of the subjects do not ascend, or one is repeated.
+/// Error: the ids of the subjects are not in strictly ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfOrder {
     /// The id that is not greater than its predecessor.
@@ -35,7 +35,6 @@ impl fmt::Display for OutOfOrder {
 impl core::error::Error for OutOfOrder {}
 
 impl InputsHasher {
-    /// A run without subjects.
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,7 +52,7 @@ impl InputsHasher {
         Ok(())
     }
 
-    /// The digest of the whole array.
+    /// The digest of the complete array.
     pub fn finish(mut self) -> [u8; 32] {
         self.hash.update(if self.last_id.is_none() { "[]" } else { "]" });
         self.hash.finalize().into()
@@ -63,7 +62,7 @@ impl InputsHasher {
 /// The counts that the sanity checks of a run are based on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunFacts {
-    /// Readings of vaults and evidence of assets that the run uses.
+    /// Number of inputs that the run uses: readings of vaults and evidence of assets.
     pub inputs: u64,
     /// Inputs that were NaN or infinite.
     pub non_finite_inputs: u64,
@@ -82,7 +81,7 @@ named_enum! {
     pub enum Withheld {
         /// An input was NaN or infinite.
         NonFiniteInput = "non_finite_input",
-        /// A score is out of range, or a tier is not that of its score.
+        /// A score is out of range, or a tier is not the tier of its score.
         Contradiction = "contradiction",
         /// Every input is stale, both vault readings and asset evidence, which indicates that reading failed. If only vault readings
         /// stop, the run is not held back; the component `data_freshness` of the status feed reports that.
@@ -105,7 +104,7 @@ impl Withheld {
 }
 
 impl RunFacts {
-    /// Counts a reading. It is stale if `age` exceeds twice `cadence`; both in seconds.
+    /// Counts an input, as stale if `age` exceeds twice `cadence`; both are in seconds.
     pub fn read(&mut self, age: i64, cadence: i64) {
         self.inputs = self.inputs.saturating_add(1);
         if age > cadence.saturating_mul(STALE_CADENCES) {
@@ -113,7 +112,8 @@ impl RunFacts {
         }
     }
 
-    /// Counts a contradiction unless `tier` is the tier of `score` (in milli-points), or both are none.
+    /// Checks one result; `score` is in milli-points. Counts a contradiction if `score` is out of range, or if `tier` is not the tier of
+    /// `score`. A result without a score must have no tier.
     pub fn count_result(&mut self, score: Option<i32>, tier: Option<&str>) {
         let is_consistent = match score.map(MilliPoints::new) {
             None => tier.is_none(),

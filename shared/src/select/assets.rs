@@ -1,4 +1,4 @@
-//! The asset lists' columns, filters and only order: by score, best first, unscored last.
+//! Columns, filters and order of the asset lists. The only order is by score: best first, unscored assets last.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -55,7 +55,7 @@ impl<'q> AssetFilter<'q> {
         Self::common(query)
     }
 
-    /// The filters that both lists have.
+    /// The filters that the lists of assets and of real-world assets have in common.
     fn common<R: Row>(query: RowQuery<'q, R>) -> Self {
         AssetFilter {
             chains: query.get(params::Chain),
@@ -95,7 +95,7 @@ pub const fn is_defi_instrument(category: AssetCategory) -> bool {
     matches!(category, CdpStablecoin | SyntheticStablecoin | Lst | Lrt | DefiDerivative)
 }
 
-/// Index of an asset list. Row numbers are positions in the records.
+/// Index of an asset list. Row numbers are positions in the records passed to [`AssetIndex::build`].
 #[derive(Debug, Clone)]
 pub struct AssetIndex {
     index: Index,

@@ -1,9 +1,11 @@
 //! The change feed: rows in the order in which their latest change became visible.
 //!
-//! Writers assign data versions one after the other, and a version becomes visible as a whole. So no change is ever
-//! inserted before a position that a reader has passed in the order (version, instant, row): a row that changes again
-//! moves to the end, a batch that commits late with old instants sorts after everything committed before it, and rows
-//! of one instant sort by their ids. A reader that resumes from its last position misses nothing.
+//! Data versions are assigned one after the other, and each version becomes visible as a whole. In the order (version,
+//! instant, row), a new change therefore always sorts after the changes that were visible before:
+//! - A row that changes again moves to the end.
+//! - A batch that commits late with old instants sorts after everything committed before.
+//!
+//! A reader that resumes from its last position therefore misses no change.
 
 use alloc::vec::Vec;
 
@@ -34,7 +36,7 @@ impl Change {
 pub struct Place {
     pub version: i64,
     pub instant: Timestamp,
-    /// Number of rows whose id is at most the last delivered one.
+    /// Number of rows whose id is at most the id of the last delivered row.
     pub rows: u32,
 }
 
@@ -42,10 +44,10 @@ pub struct Place {
 #[derive(Debug, Clone, Default)]
 pub struct ChangeFeed(Vec<Change>);
 
-/// Some of the changes after a position.
+/// One page of the changes after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangePage {
-    /// In feed order.
+    /// The changes of the page, in feed order.
     pub changes: Vec<Change>,
     /// Number of all changes after the position, including `changes`.
     pub total: usize,

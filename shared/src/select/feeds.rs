@@ -1,5 +1,5 @@
-//! The feed list's columns and filters. A feed's status depends on the current time, so the `status` filter is a range
-//! over the instant until which a feed is fresh.
+//! Columns and filters of the feed list. A feed's status depends on the current time. The index therefore stores the instant
+//! until which each feed is fresh, and the `status` filter is a range of such instants.
 
 use alloc::{string::ToString, vec::Vec};
 
@@ -13,7 +13,7 @@ use crate::wire::time::Timestamp;
 /// The `vendor` value that selects feeds without a known vendor.
 const NO_VENDOR: &str = "unknown";
 
-/// Index of the feeds. Row numbers are positions in the list it was built from.
+/// Index of the feeds. Row numbers are positions in the list passed to [`FeedIndex::build`].
 #[derive(Debug, Clone)]
 pub struct FeedIndex {
     index: Index,

@@ -1,4 +1,4 @@
-//! Inverted index of a column with few distinct values: each value to its rows.
+//! Inverted index of a column with few distinct values: maps each value to its rows.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
@@ -34,7 +34,7 @@ impl Members {
 /// A column of words. Words that differ only in case are one group.
 #[derive(Debug, Clone)]
 pub(super) struct Groups {
-    /// Folded word or alias to its index in `members`.
+    /// Maps a folded word or alias to the index of its group in `members`.
     names: BTreeMap<String, u32>,
     members: Vec<Members>,
     /// The words as a corpus, if the column is searched; entry numbers are indexes in `members`.
@@ -73,7 +73,7 @@ impl Groups {
         }
     }
 
-    /// Adds the rows of `word` to `found`; an unknown word has none.
+    /// Adds the rows of `word` to `found`; adds nothing for an unknown word.
     pub(super) fn add_rows_of(&self, word: &str, found: &mut Bitmap) {
         if let Some(members) = self.names.get(&fold(word)).and_then(|&group| self.members.get(group as usize)) {
             members.add_to(found);

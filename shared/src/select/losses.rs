@@ -1,6 +1,6 @@
-//! The loss board's columns, filters, order and sums.
+//! Columns, filters, order and sums of the loss board.
 //!
-//! A page number above 10,000, or a filter value that nothing can match, yields an empty page.
+//! A page number above 10,000, or a filter value that no case can have, yields an empty page.
 
 use alloc::{string::ToString, vec::Vec};
 
@@ -9,7 +9,7 @@ use crate::model::loss::LossRow;
 use crate::model::money::Cents;
 use crate::route::{Row, RowQuery, params};
 
-/// Index of the cases of the board. Row numbers are positions in the rows it was built from.
+/// Index of the cases of the board. Row numbers are positions in the rows passed to [`LossIndex::build`].
 #[derive(Debug, Clone)]
 pub struct LossIndex {
     index: Index,

@@ -1,4 +1,4 @@
-//! The market list's columns, filters and order.
+//! Columns, filters and order of the market list.
 
 use alloc::{string::ToString, vec::Vec};
 
@@ -20,7 +20,7 @@ named_enum! {
     }
 }
 
-/// Index of the served markets. Row numbers are positions in the list it was built from.
+/// Index of the served markets. Row numbers are positions in the list passed to [`MarketIndex::build`].
 #[derive(Debug, Clone)]
 pub struct MarketIndex {
     index: Index,

@@ -13,7 +13,7 @@
 //! | `page` | selecting one page of a sorted list |
 //! | [`changes`] | the order of the change feed, and positions in it |
 //! | [`markets`], [`feeds`] | the columns, filters and order of the market and feed lists |
-//! | [`security`], [`losses`] | the same for the security registry and the loss board |
+//! | [`security`], [`losses`] | the columns, filters and order of the security registry and the loss board |
 //! | [`vaults`] | the columns of the vault lists |
 //! | [`assets`] | the columns, filters and facets of the asset lists |
 //! | [`vault_query`] | the filters and sort fields of the vault lists |
@@ -63,7 +63,7 @@ pub enum Condition<'a> {
     AnyOf(WordColumn, Vec<&'a str>),
     /// The flag has this value.
     Is(FlagColumn, bool),
-    /// The value lies within the bounds, both inclusive; rows without a value drop out.
+    /// The value lies within the bounds, both inclusive; a row without a value does not match.
     Between(SortColumn, Option<f64>, Option<f64>),
     /// A searched column or the row's own text contains this text, ignoring letter case. The empty text matches every row.
     Contains(&'a str),
@@ -96,7 +96,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// An index over `rows` rows, numbered from 0 in ascending id order, without columns. At most `u32::MAX` rows.
+    /// An index without columns over `rows` rows, at most `u32::MAX`, numbered from 0 in ascending id order.
     pub fn new(rows: usize) -> Self {
         Index { rows, ..Index::default() }
     }
@@ -130,7 +130,7 @@ impl Index {
         FlagColumn(self.flags.len() - 1)
     }
 
-    /// Adds a column of numbers, one per row. [`Condition::Between`] needs `ranged`.
+    /// Adds a column of numbers, one per row. Without `ranged`, [`Condition::Between`] on the column matches no row.
     pub fn add_numbers(&mut self, numbers: impl Iterator<Item = Option<f64>>, ranged: bool) -> SortColumn {
         let mut keys: Vec<Option<i64>> = numbers.take(self.rows).map(|number| number.and_then(key_of)).collect();
         keys.resize(self.rows, None);

@@ -18,8 +18,8 @@ pub(super) fn key_of(number: f64) -> Option<i64> {
     (!number.is_nan()).then_some(bits ^ ((bits >> 63) as u64 >> 1) as i64)
 }
 
-/// All rows sorted in one direction, with prefix bitmaps to find a position by: `prefixes[i]` is the set of the first
-/// `i * step` rows.
+/// All rows sorted in one direction. `prefixes[i]` is the set of the first `i * step` rows; these bitmaps find the position of a
+/// match without a scan from the beginning.
 #[derive(Debug, Clone)]
 pub(super) struct Sorted {
     rows: Vec<u32>,
@@ -48,8 +48,9 @@ impl Sorted {
         self.step
     }
 
-    /// The end of the longest prefix bitmap that has at most `offset` matches, and the number of these matches. Match number
-    /// `offset` (from 0) is less than one step after that position.
+    /// A position less than [`step`](Self::step) rows before match number `offset` (from 0), and the number of matches before the position.
+    ///
+    /// The position is the end of the longest prefix bitmap with at most `offset` matches.
     pub(super) fn locate(&self, matches: &Bitmap, offset: usize) -> (usize, usize) {
         let above = self.prefixes.partition_point(|prefix| prefix.overlap(matches) <= offset);
         let prefix = above.saturating_sub(1);
@@ -79,7 +80,7 @@ impl Sorted {
 /// The rows sorted by one column.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
-    /// Per row, the rank of its value among the distinct values.
+    /// For each row, the rank of its value among the distinct values, or [`ABSENT`].
     ranks: Vec<u32>,
     ascending: Sorted,
     descending: Sorted,

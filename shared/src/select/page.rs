@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::bitmap::Bitmap;
 use super::order::{Order, Sorted};
 
-/// Cost of ranking one match, in rows scanned.
+/// Cost of ranking one match, in units of scanning one row.
 const RANK_COST: usize = 4;
 /// A scan is abandoned after this multiple of the expected number of rows.
 const MAX_OVERRUN: usize = 4;

@@ -1,6 +1,6 @@
-//! The security registry's columns, filters and order.
+//! Columns, filters and order of the security registry.
 //!
-//! A page number above 10,000, or a filter value that nothing can match, yields an empty page.
+//! A page number above 10,000, or a filter value that no row can have, yields an empty page.
 
 use alloc::{string::ToString, vec::Vec};
 
@@ -8,7 +8,7 @@ use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColum
 use crate::model::security::SecurityEvent;
 use crate::route::{RowQuery, params, routes};
 
-/// Index of the published rows. Row numbers are positions in the rows it was built from.
+/// Index of the published rows. Row numbers are positions in the rows passed to [`SecurityIndex::build`].
 #[derive(Debug, Clone)]
 pub struct SecurityIndex {
     index: Index,

@@ -11,7 +11,7 @@ use crate::scoring::named_enum;
 /// Filters of a vault list; the default passes every vault. Letter case is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct VaultFilter<'q> {
-    /// Chain slugs or chain ids. In this and the other lists, an empty list passes every vault.
+    /// Chain slugs or chain ids. Here and in the other list fields, an empty list passes every vault.
     pub chains: &'q [String],
     /// Protocol ids.
     pub protocols: &'q [String],
@@ -48,7 +48,7 @@ pub struct VaultFilter<'q> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VaultSort {
     pub by: VaultSortField,
-    /// Greatest value first; Z to A for names.
+    /// Whether the greatest value comes first; Z to A for names.
     pub descending: bool,
 }
 

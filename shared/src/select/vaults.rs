@@ -20,7 +20,7 @@ pub struct VaultRecord<'a> {
     pub traits: VaultTraits,
 }
 
-/// Properties that filters test. A property that is not established is false.
+/// Properties that filters test. A property that is not known to hold is false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VaultTraits {
     /// The deposit asset is a stablecoin.
@@ -33,7 +33,7 @@ pub struct VaultTraits {
     pub no_il: bool,
 }
 
-/// The records are not in strictly ascending byte order of their ids.
+/// Error: the records are not in strictly ascending byte order of their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotInIdOrder;
 
@@ -45,7 +45,7 @@ impl fmt::Display for NotInIdOrder {
 
 impl core::error::Error for NotInIdOrder {}
 
-/// Index of the vaults. Row numbers are positions in the records it was built from.
+/// Index of the vaults. Row numbers are positions in the records passed to [`VaultIndex::build`].
 #[derive(Debug, Clone)]
 pub struct VaultIndex {
     index: Index,

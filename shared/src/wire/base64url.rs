@@ -17,7 +17,7 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of `text`; `None` if [`encode`] never writes this text.
+/// Decodes `text`; `None` if it is not exactly what [`encode`] writes for the decoded bytes.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
     for chunk in text.as_bytes().chunks(4) {

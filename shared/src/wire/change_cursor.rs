@@ -1,7 +1,7 @@
 //! Cursors of the change feed `GET /v1/vaults/changes`.
 //!
-//! A cursor is opaque to clients. It contains a checksum, by which the service refuses made-up cursors, and its [`ChangeClock`], by which
-//! it refuses a cursor of the other feed.
+//! A cursor is opaque to clients. It contains a checksum, so that the service can refuse made-up cursors, and a [`ChangeClock`], so that
+//! the service can refuse a cursor of the other feed.
 
 use super::Timestamp;
 use super::base64url;
@@ -49,7 +49,7 @@ pub struct ChangeCursor {
     pub instant: Timestamp,
     /// The last delivered row's id; empty before the first delivery.
     pub id: String,
-    /// The changes to leave out, if the reader started with a time as `since`.
+    /// The changes to leave out; set if the parameter `since` of the reader's first request was a time.
     pub floor: Option<Floor>,
 }
 
@@ -60,11 +60,11 @@ pub struct ChangeCursor {
 pub struct Floor {
     /// The data version at which the reader started.
     pub version: i64,
-    /// The time that the reader asked for, inclusive.
+    /// The time that the reader gave as `since`, inclusive.
     pub instant: Timestamp,
 }
 
-/// Why a text is not a cursor of a feed.
+/// Why a text is refused as a cursor of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CursorError {
     /// The text is not a cursor of this service.

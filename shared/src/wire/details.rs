@@ -1,4 +1,4 @@
-//! The details of an error, limited in number and length whatever the caller sent.
+//! The details of an error, limited in number and length, because they repeat parts of the caller's request.
 
 use super::error::Detail;
 use alloc::borrow::Cow;
@@ -25,7 +25,8 @@ pub(super) fn cut(text: &str, bytes: usize) -> Option<String> {
     Some(kept)
 }
 
-/// `text` shortened to `bytes` and with `?` for control characters, which take six bytes each in JSON; `None` if nothing changes.
+/// `text` shortened to `bytes` bytes, with `?` in place of control characters, which JSON would escape as six bytes each. `None` if
+/// nothing changes.
 fn repeatable(text: &str, bytes: usize) -> Option<String> {
     let short = cut(text, bytes);
     let kept = short.as_deref().unwrap_or(text);

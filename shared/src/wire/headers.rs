@@ -2,7 +2,7 @@
 
 /// The id of the request in the service's logs; equals `error.request_id`.
 pub const REQUEST_ID: &str = "x-request-id";
-/// How the edge obtained the answer: see [`XCache`].
+/// How the edge obtained the answer; [`XCache`] lists the values.
 pub const X_CACHE: &str = "x-cache";
 /// The same as `x-cache`, in the standard's form (RFC 9211).
 pub const CACHE_STATUS: &str = "cache-status";
@@ -37,7 +37,7 @@ pub const RATE_WINDOW: &str = "x-ratelimit-window";
 pub const SUBCLIENT_LIMIT: &str = "x-ratelimit-subclient-limit";
 /// On shared keys: the client's requests left in the window.
 pub const SUBCLIENT_REMAINING: &str = "x-ratelimit-subclient-remaining";
-/// On shared keys: the holder's client that the request is made for.
+/// On shared keys: the key holder's client for which the request is made.
 pub const SUBCLIENT: &str = "x-service-subclient";
 /// A key that the client chooses for a creating request, so that a repetition of the request creates nothing new.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -45,7 +45,7 @@ pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 pub const CLIENT_IP: &str = "x-service-client-ip";
 /// The last cursor that a reconnecting client received.
 pub const LAST_EVENT_ID: &str = "last-event-id";
-/// With `no`, tells proxies such as nginx not to buffer a stream.
+/// The value `no` makes proxies such as nginx forward a stream without buffering.
 pub const ACCEL_BUFFERING: &str = "x-accel-buffering";
 /// `Cache-Control` of a stream: it must not be stored, nor compressed on the way.
 pub const NO_STORE_NO_TRANSFORM: &str = "no-store, no-transform";
@@ -73,7 +73,7 @@ pub const DEPRECATION: &str = "deprecation";
 pub const SUNSET: &str = "sunset";
 /// The media type of a body.
 pub const CONTENT_TYPE: &str = "content-type";
-/// The sending software's name.
+/// Name of the software that sends the request.
 pub const USER_AGENT: &str = "user-agent";
 
 /// Values of `X-Cache`.

@@ -4,12 +4,12 @@ use super::hex::{pair, unhex_array};
 use core::fmt;
 use serde::{Serialize, Serializer};
 
-/// Identifies a request in answers and logs. The host supplies the random bytes.
+/// Identifies a request in answers and logs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId([u8; 16]);
 
 impl RequestId {
-    /// An id made of the host's random bytes.
+    /// An id made of random bytes, which the host supplies because this crate has no source of randomness.
     pub const fn from_random(bytes: [u8; 16]) -> Self {
         RequestId(bytes)
     }
@@ -22,7 +22,7 @@ impl RequestId {
         unhex_array(text).map(RequestId)
     }
 
-    /// The text form.
+    /// The text form: 32 lower-case hex characters.
     pub fn to_text(self) -> [u8; 32] {
         let mut text = [0; 32];
         for (digits, byte) in text.chunks_exact_mut(2).zip(self.0) {

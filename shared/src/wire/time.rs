@@ -65,8 +65,8 @@ impl Timestamp {
 
     /// The last microsecond of this millisecond if the instant is a whole millisecond, else the instant itself.
     ///
-    /// Most answers show instants in milliseconds that are stored in microseconds. A caller who sends such an instant back as an
-    /// inclusive upper bound expects the row that showed it.
+    /// Instants are stored in microseconds, but most answers show milliseconds. A caller who sends a shown instant back as an inclusive
+    /// upper bound expects the row with that instant in the result.
     pub const fn end_of_shown_millisecond(self) -> Self {
         if self.0.rem_euclid(1_000) == 0 { Self::from_micros(self.0.saturating_add(999)) } else { self }
     }
@@ -182,7 +182,7 @@ impl Serialize for Micros {
     }
 }
 
-/// Reads an instant from JSON, for ingested facts.
+/// Reads an instant from JSON in the format of [`Timestamp::parse`], for ingested facts.
 impl<'de> serde::Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

@@ -20,7 +20,7 @@ pub struct EnvelopeResult {
     pub envelope: Option<Envelope>,
     /// The envelope's content, if its hash is the expected id.
     pub decision: Option<DecisionRecord>,
-    /// The five results of the service's verification rule; `None` without a registry.
+    /// The five results of the service's verification rule; `None` without a readable registry.
     pub verification: Option<Verification>,
 }
 

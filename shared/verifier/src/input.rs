@@ -58,14 +58,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// The parsed input.
 #[derive(Debug, Default)]
 pub struct ParsedEvidence<'a> {
     /// The decision's stated id.
     pub id: Option<ContentHash>,
     pub envelope: String,
     pub signature: Option<String>,
-    /// Members beside the envelope that must equal its own: name and value.
+    /// Name and value of members beside the envelope. They must equal the values in the envelope.
     pub beside: Vec<(&'static str, String)>,
     pub signers: Option<&'a str>,
     /// The check's request body, or its positions alone.
@@ -89,12 +88,12 @@ impl fmt::Display for Unreadable {
 
 impl core::error::Error for Unreadable {}
 
-/// Fails with this reason.
+/// Returns the error [`Unreadable`] with this reason.
 pub fn unreadable<T>(why: impl Into<String>) -> Result<T, Unreadable> {
     Err(Unreadable(why.into()))
 }
 
-/// The value, if it has this type.
+/// Parses the value; `None` if it is not of this type.
 pub fn read<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
@@ -140,7 +139,6 @@ fn filled(text: Option<&str>) -> Option<&str> {
 }
 
 impl<'a> ParsedEvidence<'a> {
-    /// Reads the evidence.
     pub fn read(evidence: &'a Evidence) -> Result<Self, Unreadable> {
         let text = evidence.decision.trim();
         let members = object(text).map_err(|why| Unreadable(format!("The decision cannot be read: {why}.")))?;
@@ -163,13 +161,13 @@ impl<'a> ParsedEvidence<'a> {
         if let Some(id) = filled(evidence.decision_id.as_deref()) {
             let id = ContentHash::parse(id);
             let id = id.ok_or_else(|| Unreadable("The decision's id is not 64 hex characters.".to_owned()))?;
-            // The separately given id replaces the id in the decision, which becomes one more member to compare with the envelope.
+            // The separately given id takes precedence. The id in the decision becomes one more member to compare with the envelope.
             input.beside.extend(input.id.replace(id).map(|said| ("decisionId", said.to_hex())));
         }
         Ok(input)
     }
 
-    /// Finds the envelope: in a decision, in a check's answer, or as the whole text.
+    /// Finds the envelope in a check's answer, in a decision, or, if the text is itself an envelope, as the text.
     fn decision(&mut self, text: &str, members: &Members<'_>) -> Result<(), Unreadable> {
         if members.get("decision").is_some_and(|decision| decision.get() == "null") {
             return unreadable(

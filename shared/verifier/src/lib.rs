@@ -1,7 +1,7 @@
 //! Verifies signed decisions step by step on the user's own machine: in a browser, in Node, or in Rust.
 //!
 //! The verifier makes no requests. Answers of the service are inputs like any other text and count only where a hash or a
-//! signature confirms them. The rules are those of [`rds_shared::graph`]; this crate parses pasted texts and reports what was
+//! signature confirms them. The rules come from [`rds_shared::graph`]; this crate parses pasted texts and reports what was
 //! compared.
 //!
 //! | module | subject |

@@ -8,7 +8,6 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// The overall outcome.
     pub outcome: ProofOutcome,
     /// The outcome in a sentence.
     pub summary: String,
@@ -16,12 +15,12 @@ pub struct Report {
     pub decision_id: String,
     /// The content of the envelope; null if a step failed.
     pub decision: Option<DecisionRecord>,
-    /// What `/v1/graph/decision/{id}/verify` would answer for this record and registry; null without a registry.
+    /// What `/v1/graph/decision/{id}/verify` would answer for this record and registry; null without a readable registry.
     pub verification: Option<Verification>,
     pub steps: Vec<Step>,
 }
 
-/// The overall outcome.
+/// The outcome of all steps together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofOutcome {

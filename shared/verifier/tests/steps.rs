@@ -201,7 +201,7 @@ fn a_changed_request_is_detected() {
     assert!(report.step("terms").is_none());
 }
 
-/// The text with the first member of this name repeated: first with another value, which most JSON readers ignore.
+/// Repeats the first member of this name. The first occurrence gets another value, which most JSON readers ignore.
 fn doubled(text: &str, member: &str) -> String {
     let name = format!("\"{member}\":");
     let changed = text.replacen(&name, &format!("{name}0,{name}"), 1);

@@ -22,7 +22,7 @@ pub struct Browser {
     pub fonts: Option<PathBuf>,
 }
 
-/// The browser in `RDS_CHROMIUM`, one on the `PATH`, or the unpacked package.
+/// Finds a browser: the program in `RDS_CHROMIUM`, else a browser on the `PATH`, else Debian's package unpacked into the cache.
 pub fn find(cache: &Cache) -> Result<Browser> {
     if let Some(program) = installed() {
         Step::start("Chromium").done("installed");

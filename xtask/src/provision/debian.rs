@@ -20,7 +20,7 @@ use crate::workspace;
 
 /// Compiler, cargo, library source, host library, linter.
 const PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev", "rust-web-clippy"];
-/// Cache entry. Change its number with the code below, so that an old prefix is not reused.
+/// Cache entry. Increase its number whenever the code below changes, so that an old prefix is not reused.
 const ENTRY: &str = "debian-rust/1";
 
 const TIMEOUT: Duration = Duration::from_secs(1800);

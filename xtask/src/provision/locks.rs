@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::workspace::hex;
 
-/// Name of the package that fetches a tool; it depends only on the tool.
+/// Name of the temporary package whose only dependency is a tool; cargo fetches the tool through it.
 pub const FETCHER: &str = "lock";
 
 /// The first 12 hex characters of a file's SHA-256.
@@ -29,8 +29,8 @@ pub fn checksum_of<'a>(lock: &'a str, package: &str, version: &str) -> Option<&'
     blocks(lock).find(is).and_then(|block| field(block, "checksum"))
 }
 
-/// The lock file for building `tool` from its own sources: that of the fetching package, without the fetching package, and with `tool`
-/// as a local package.
+/// Turns the lock file of the fetching package into the lock file for building `tool` from its own sources: removes the fetching package
+/// and makes `tool` a local package.
 pub fn of_tool(lock: &str, tool: &str) -> String {
     let mut out = lock.split("[[package]]").next().unwrap_or_default().to_owned();
     for block in blocks(lock).filter(|block| field(block, "name") != Some(FETCHER)) {

@@ -1,7 +1,7 @@
 //! Installs missing tools into a cache outside the clone.
 //!
-//! A developer needs a Rust toolchain and Node 20. The rest is installed here: Postgres, the wasm target, `wasm-bindgen`, esbuild,
-//! wasm-opt, workerd and, for tests, a browser, reverse proxies and libfaketime. Nothing needs root. Downloads are verified against
+//! A developer needs a Rust toolchain and Node 20. This module installs all other tools: Postgres, the wasm target, `wasm-bindgen`,
+//! esbuild, wasm-opt, workerd and, for tests, a browser, reverse proxies and libfaketime. Nothing needs root. Downloads are verified against
 //! committed hashes (`xtask/locks`, `requirements.txt`, `package-lock.json`) or, for Debian packages, by apt against the signed
 //! release.
 
@@ -29,7 +29,7 @@ use crate::command;
 /// Minimum Node version of the npm packages used here.
 const MIN_NODE: u32 = 20;
 
-/// Checks the version of Node before a step that needs it.
+/// Fails unless Node 20 or newer is installed. Call this before a step that runs Node or npm.
 pub fn require_node() -> Result<()> {
     let version = command::output(Command::new("node").arg("--version"))
         .context("Node 20 or newer is required, but `node` does not run; install it and try again")?;

@@ -26,18 +26,18 @@ pub fn wasm_opt(cache: &Cache) -> Result<PathBuf> {
     Ok(install(cache, "binaryen")?.join("binaryen/bin/wasm-opt"))
 }
 
-/// The workerd program, of the newest release line whose companions (miniflare, wrangler) run on Node 20.
+/// The workerd program. The pinned release line is the newest whose companions (miniflare, wrangler) run on Node 20.
 pub fn workerd(cache: &Cache) -> Result<PathBuf> {
     let package = format!("@cloudflare/workerd-{}", platform("linux-64", "linux-arm64")?);
     Ok(install(cache, "workerd")?.join(package).join("bin/workerd"))
 }
 
-/// The `node_modules` folder with `viem`, which decision verification is benchmarked against.
+/// The `node_modules` folder with `viem`, the library against which decision verification is benchmarked.
 pub fn viem(cache: &Cache) -> Result<PathBuf> {
     install(cache, "viem")
 }
 
-/// The `node_modules` folder with `hono`, the framework of the JavaScript Worker that the edge is benchmarked against.
+/// The `node_modules` folder with `hono`, the framework of the JavaScript Worker against which the edge is benchmarked.
 pub fn hono(cache: &Cache) -> Result<PathBuf> {
     install(cache, "hono")
 }

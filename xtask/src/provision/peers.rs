@@ -10,7 +10,7 @@ use crate::workspace;
 
 /// Debian's nginx and its pub/sub module, in the release that apt offers.
 const NCHAN: [&str; 2] = ["nginx", "libnginx-mod-nchan"];
-/// Cache entry. Change its number with the code below.
+/// Cache entry. Increase its number whenever the code below changes, so that an old installation is not reused.
 const NCHAN_ENTRY: &str = "debian-nchan/2";
 const MODULE: &str = "usr/lib/nginx/modules/ngx_nchan_module.so";
 /// Debian's prefix of nginx's temporary folders, and a relative replacement of the same length.
@@ -46,8 +46,8 @@ pub fn nchan(cache: &Cache) -> Result<Nchan> {
     Ok(Nchan { nginx: root.join("usr/sbin/nginx"), module: root.join(MODULE), libraries: apt::libraries(&root).ok() })
 }
 
-/// Makes the module's temporary folder relative. The module creates a fixed absolute folder regardless of the configuration, which
-/// only root may do.
+/// Makes the path of the module's temporary folder relative. Regardless of its configuration, the module creates a fixed absolute folder,
+/// which only root may create.
 fn make_folder_relative(module: &Path) -> Result<()> {
     let mut bytes = std::fs::read(module)?;
     let [there, here] = FOLDERS;

@@ -18,7 +18,7 @@ const ENTRY: &str = "proxies/1";
 pub struct Proxies {
     /// Name and path of each program.
     pub programs: Vec<(&'static str, PathBuf)>,
-    /// Folder for `LD_LIBRARY_PATH`; `None` when the system has their libraries.
+    /// Folder for `LD_LIBRARY_PATH`; `None` when the system has the proxies' libraries.
     pub libraries: Option<OsString>,
 }
 

@@ -1,8 +1,8 @@
 //! Tools built from crates: `wasm-bindgen`, checkers of dependencies, `cargo-fuzz`, and servers to benchmark against.
 //!
-//! Each has a lock file in `xtask/locks/cargo` that pins it and its dependencies with hashes. Create it with `cargo generate-lockfile`
-//! in a package named `lock` that depends only on that tool. The lock files published with the tools are not used, because releases
-//! they pin may be yanked.
+//! A lock file in `xtask/locks/cargo` pins each tool and its dependencies with hashes. To create a lock file, run
+//! `cargo generate-lockfile` in a package named `lock` that depends only on the tool. The lock files published with the tools are not
+//! used, because they may pin yanked releases.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

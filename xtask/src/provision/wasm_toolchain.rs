@@ -23,7 +23,7 @@ const RUSTUP_TIMEOUT: Duration = Duration::from_secs(120);
 /// A compilation target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The Worker. This target has a std, so it does not check `no_std`.
+    /// The target of the Worker. It has a std, so compiling for it does not prove that a crate is `no_std`.
     Wasm,
     /// Bare metal without std; a crate that compiles for it is `no_std`.
     BareMetal,
@@ -44,7 +44,7 @@ impl Target {
 
 /// A toolchain for a target.
 pub struct Toolchain {
-    /// `rustc --version`; part of the fingerprint of its output.
+    /// Output of `rustc --version`; part of the fingerprint of everything that the toolchain builds.
     pub version: String,
     /// Additional environment variables; empty for the caller's own toolchain.
     environment: Vec<(OsString, OsString)>,
@@ -73,7 +73,7 @@ impl Toolchain {
 /// The toolchain for a target, installed if needed.
 ///
 /// # Errors
-/// If every way fails; the error says what to do.
+/// If no source provides the toolchain; the error contains a remedy.
 pub fn find(cache: &Cache, target: Target) -> Result<Toolchain> {
     let mut step = Step::start(format!("Rust for {}", target.triple()));
     let debian_only = std::env::var_os("RDS_WASM_TOOLCHAIN").is_some_and(|value| value == "debian");

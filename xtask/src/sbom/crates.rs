@@ -11,16 +11,16 @@ use super::document::{Component, Kind, Scope};
 use crate::provision::locks;
 use crate::{command, workspace};
 
-/// Components by reference, and their dependencies.
+/// Components by `bom-ref`, and the dependencies between them.
 #[derive(Clone, Default)]
 pub struct Graph {
     pub components: BTreeMap<String, Component>,
-    /// Direct dependencies by reference.
+    /// The direct dependencies of each component, by `bom-ref`.
     pub edges: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Graph {
-    /// The reference of the crate with this name. The crate must belong to the workspace, where each crate has one version.
+    /// The `bom-ref` of the crate with this name. The crate must belong to the workspace, where each crate has one version.
     pub fn reference(&self, name: &str) -> Result<String> {
         let found = self.components.values().find(|component| component.name == name);
         Ok(found.with_context(|| format!("{name} is not in the graph"))?.bom_ref.clone())

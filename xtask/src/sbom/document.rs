@@ -60,11 +60,9 @@ struct Dependency {
 #[derive(Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A program.
     Application,
     /// A library, or a crate.
     Library,
-    /// A file.
     File,
 }
 
@@ -149,7 +147,7 @@ impl Component {
         self
     }
 
-    /// Adds a hash of its content in hexadecimal.
+    /// Adds a hash of the component's content, in hexadecimal.
     pub fn hash(mut self, alg: &'static str, content: String) -> Self {
         self.hashes.push(Hash { alg, content });
         self
@@ -194,13 +192,13 @@ impl Document {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Numbers of components in the product, and of those that only its build needs.
+    /// Number of components in the product, and number of components that only the build of the product needs.
     pub fn counts(&self) -> [usize; 2] {
         let build_only = self.components.iter().filter(|component| component.scope == Scope::Excluded).count();
         [self.components.len() - build_only, build_only]
     }
 
-    /// Number of tools.
+    /// Number of tools that build the product.
     pub fn tools(&self) -> usize {
         self.formulation.iter().map(|formula| formula.components.len()).sum()
     }

@@ -40,7 +40,7 @@ fn names<'a>(components: &[&'a Value]) -> BTreeSet<&'a str> {
     components.iter().map(|component| component["name"].as_str().unwrap()).collect()
 }
 
-/// `name version` of what `cargo tree` lists for a package.
+/// The packages that `cargo tree` lists for a package, as `name version`.
 fn tree(package: &str, target: &str, edges: &str) -> BTreeSet<String> {
     let mut cargo = workspace::cargo();
     cargo.args(["tree", "--locked", "--prefix", "none", "--format", "{p}", "--package", package]);

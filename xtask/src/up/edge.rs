@@ -18,9 +18,9 @@ use crate::workspace;
 
 /// A service for workerd's cache protocol, because plain workerd has no cache.
 pub const CACHE_STORE: &str = include_str!("../../assets/cache-store.mjs");
-/// Makes V8 collect garbage early. Dead JavaScript objects hold native memory that V8 does not count (requests, responses, header
-/// maps), and by default V8 collects only after that memory is several times as large. `bench soak` measures the saving. On
-/// Cloudflare the platform limits each isolate.
+/// Makes V8 collect garbage early. Dead JavaScript objects (requests, responses, header maps) hold native memory that V8 does not count,
+/// so with V8's defaults this memory grows several times larger before a collection frees it. `bench soak` measures the saving. On
+/// Cloudflare the platform limits the memory of each isolate.
 pub const V8_FLAGS: &str = r#"["--optimize-for-size"]"#;
 const TIMEOUT: Duration = Duration::from_secs(60);
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
@@ -60,7 +60,7 @@ pub const DURABLE_OBJECTS: &[DurableObject] = &[
     DurableObject { binding: "EPOCHS", class: "Epochs" },
 ];
 
-/// Content of the configuration file.
+/// The values from which the configuration file is rendered.
 pub struct Worker<'a> {
     /// Variables and secrets.
     pub bindings: &'a [Binding],
@@ -72,17 +72,17 @@ pub struct Worker<'a> {
     pub twin: Option<Twin<'a>>,
     /// Compatibility date, as in `wrangler.toml`.
     pub compatibility_date: &'a str,
-    /// Folder of its modules relative to the configuration: empty, or a name with a trailing slash.
+    /// Folder of the Worker's modules, relative to the configuration file: empty, or a name with a trailing slash.
     pub folder: &'a str,
 }
 
 /// A second isolate, for tests.
 pub struct Twin<'a> {
-    /// Its main module in the folder; `None` for the Worker's own.
+    /// Main module of the second isolate, in the folder of the configuration file; `None` for the main module of the Worker.
     pub entry: Option<&'a str>,
-    /// Its loopback port.
+    /// Loopback port of the second isolate.
     pub port: u16,
-    /// Its version, if different from the Worker's.
+    /// Version of the second isolate; `None` for the Worker's version.
     pub version: Option<Version<'a>>,
 }
 
@@ -91,9 +91,9 @@ pub struct Twin<'a> {
 pub struct Version<'a> {
     /// Variables and secrets.
     pub bindings: &'a [Binding],
-    /// Its compatibility date.
+    /// Compatibility date of this version.
     pub compatibility_date: &'a str,
-    /// As [`Worker::folder`].
+    /// Folder of this version's modules, as in [`Worker::folder`].
     pub folder: &'a str,
 }
 

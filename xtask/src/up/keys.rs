@@ -1,4 +1,4 @@
-//! A demo key per plan and an index token, minted once and stored with the state.
+//! Demo keys (one for each plan, and one shared key) and an index token, minted once and stored with the state.
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
@@ -56,7 +56,7 @@ pub fn ensure(origin: &Origin, secrets: &mut Secrets) -> Result<Credentials> {
     Ok(Credentials { keys, index_token })
 }
 
-/// A stored credential whose id the origin still lists, or a new one; and whether it is new.
+/// The stored credential if the origin still lists its id, else a new credential; and whether it is new.
 fn credential(
     origin: &Origin,
     secrets: &mut Secrets,

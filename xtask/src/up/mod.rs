@@ -60,7 +60,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Options for a stack started by a program, which chooses the ports: in `state`, without data.
+    /// Options of a stack in the folder `state`, without data. The program that starts the stack chooses the ports, so `port` is unused.
     pub fn in_folder(state: PathBuf) -> Self {
         Options {
             release: false,

@@ -73,7 +73,7 @@ pub fn build_ahead(profile: Profile) {
     let mut step = Step::start("the libraries of rds-origin");
     let mut cargo = profile.cargo();
     cargo.arg("--keep-going");
-    // It fails at `rds-docs`, which embeds the verifier, unless that was built meanwhile. `build` reports every other error again.
+    // The result is ignored: the build fails at `rds-docs`, which embeds the verifier, and `build` reports all other errors again.
     let _ = command::run(&mut step, cargo, &workspace::log("origin"), BUILD_TIMEOUT);
     step.done("built");
 }
@@ -140,7 +140,7 @@ impl Origin {
         write_private(file, lines.as_bytes())
     }
 
-    /// A verb of the operator's command line.
+    /// The command that runs a verb of the origin's command line.
     fn verb(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -154,7 +154,7 @@ impl Origin {
         self.log.with_file_name("origin-verbs.log")
     }
 
-    /// Runs a verb as a step.
+    /// Runs a verb of the origin's command line and shows it as a step.
     fn step(&self, name: &str, words: &[&str], done: &str) -> Result<()> {
         let mut step = Step::start(name);
         command::run(&mut step, self.verb(words), &self.verbs_log(), VERB_TIMEOUT)?;
@@ -178,7 +178,8 @@ impl Origin {
         self.step("the exposure graph", &["graph", "build"], "built")
     }
 
-    /// Activates the stack's signing key, if it has one. The date is far in the past, so that signing also works with a clock set back.
+    /// Activates the stack's signing key, if it has one. The activation date is far in the past, so that signing still works after a test
+    /// sets the clock back.
     pub fn activate_signer(&self) -> Result<()> {
         if self.variable(SIGNING_KEY).is_empty() {
             return Ok(());

@@ -26,7 +26,7 @@ impl Ports {
         Ok(Self { edge, origin_edge: at(1)?, relay: at(2)?, admin: at(3)?, postgres_from: at(4)? })
     }
 
-    /// Ports that are free now, for a stack that is found by `stack.json`.
+    /// Ports that are free now, for a stack whose clients read its addresses from `stack.json`.
     pub fn free() -> Result<Self> {
         Self::from(free_row(5)?)
     }
@@ -61,7 +61,7 @@ pub fn free_row(count: u16) -> Result<u16> {
         .with_context(|| format!("no {count} consecutive free ports from {start}"))
 }
 
-/// The first free port from `start`; `what` names its user in the error.
+/// The first free port from `start`; the error message states `what` needs the port.
 pub fn first_free(start: u16, what: &str) -> Result<u16> {
     (start..start.saturating_add(200))
         .find(|port| is_free(*port))

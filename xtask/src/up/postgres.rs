@@ -41,8 +41,8 @@ pub struct Postgres {
     pub url: String,
 }
 
-/// Folder of a state folder's cluster: `<state>/postgres`, or, if Postgres must run as a user who cannot enter the state folder, a
-/// folder in the cache named by a hash of that path.
+/// Folder of the cluster: `<state>/postgres`. If Postgres must run as a user who cannot enter that folder, a folder in the cache instead,
+/// named by a hash of the path.
 pub fn home(cache: &Cache, state: &State) -> Result<PathBuf> {
     let inside = state.path("postgres");
     if user::can_traverse(&inside, user::dropped()?) {

@@ -37,7 +37,7 @@ impl Stack {
     /// Provisions, builds, starts and loads everything, and writes `stack.json` once everything is ready.
     ///
     /// # Errors
-    /// The error of the first step that fails, with what to do. Everything started so far is stopped.
+    /// Returns the error of the first step that fails, with a remedy. All services started so far are stopped.
     pub fn start(options: &Options, ports: Ports) -> Result<Self> {
         let state = State::open(&options.state)?;
         let _ = std::fs::remove_file(state.path("stack.json"));
@@ -111,7 +111,7 @@ impl Stack {
         Ok(stack)
     }
 
-    /// `stack.json`, the machine-readable description of what runs.
+    /// Path of `stack.json`, the machine-readable description of the running stack.
     pub fn description_file(&self) -> PathBuf {
         self.state.path("stack.json")
     }
@@ -199,7 +199,7 @@ impl Stack {
         Ok(())
     }
 
-    /// Prints the last lines of the logs, after a failure with the stack still running.
+    /// Prints the last log lines of the origin and the edge. Call this after a failure, while the stack still runs.
     pub fn show_logs(&self) {
         for service in [&self.origin, &self.edge].into_iter().flatten() {
             eprintln!("  {}", service.last_lines());

@@ -1,4 +1,4 @@
-//! The Durable Object of 1/256 of all addresses: the runtime around [`crate::guard::addresses::state::AddressGuard`], and its SQLite storage.
+//! The Durable Object that counts 1/256 of all addresses. It runs [`crate::guard::addresses::state::AddressGuard`] on SQLite storage.
 
 use crate::guard::DiskFault;
 use crate::guard::addresses::state::{AddressDisk, AddressGuard as Machine, Key};

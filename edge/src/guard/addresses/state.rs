@@ -17,16 +17,16 @@ use std::collections::BTreeMap;
 
 /// Maximum number of counters mirrored in memory; when exceeded, the mirror is cleared and refilled from storage.
 const MAX_MIRRORED: usize = 8_192;
-/// Maximum number of stored counters up to which addresses get a counter. A window's first request is stored in any case, because the
-/// counters of earlier windows are deleted only after it.
+/// Addresses get counters of their own only while fewer counters than this are stored. A window's first request is stored in any case,
+/// because the counters of earlier windows are deleted only after it.
 pub const STORED: usize = 50_000;
 /// Additional counters for neighbourhoods only.
 pub const NEIGHBOURHOODS: usize = 12_500;
 /// Number of counters deleted together when storage is full.
 const DELETED: usize = STORED / 8;
-/// Hex digits of an address's name.
+/// Number of hex digits in a counter's name.
 const NAME_DIGITS: usize = 32;
-/// Hex digits of the prefix by which neighbourhoods share a counter when storage is full.
+/// When storage is full, neighbourhoods share a counter if their names begin with the same hex digits, as many as stated here.
 const SHARED_PREFIX_DIGITS: usize = 3;
 
 /// Where an address is counted: the Durable Object of its neighbourhood, and the names of both counters.
@@ -68,7 +68,7 @@ pub trait AddressDisk {
     fn read(&self, address: &str, budget: AddressBudget) -> Result<Option<AddressCount>, DiskFault>;
     /// Writes counters, all or none.
     fn write(&self, rows: &[(Key, AddressCount)]) -> Result<(), DiskFault>;
-    /// Deletes counters that no longer matter in `window` of `day`.
+    /// Deletes the counters of windows before `window`. Counters with a daily limit stay until their day is before `day`.
     fn sweep(&self, window: i64, day: i64) -> Result<(), DiskFault>;
     /// Deletes at most `most` counters that were not charged in `window`, those with the least use today first.
     fn delete_idle(&self, window: i64, most: usize) -> Result<(), DiskFault>;
@@ -78,7 +78,7 @@ pub trait AddressDisk {
 #[derive(Debug, Default)]
 pub struct AddressGuard {
     counts: BTreeMap<Key, AddressCount>,
-    /// Counters in storage.
+    /// Number of counters in storage.
     stored: usize,
     /// The current window: the clock's, or a later one already charged before the clock was set back.
     window: i64,
@@ -92,7 +92,7 @@ pub struct AddressGuard {
 struct Found {
     key: Key,
     count: AddressCount,
-    /// Whether it is in storage already.
+    /// Whether the counter is in storage already.
     is_known: bool,
 }
 
@@ -163,11 +163,11 @@ impl AddressGuard {
 
     /// Whether another counter may be stored, up to `most`. Deletes idle counters if necessary.
     fn has_room(&mut self, disk: &impl AddressDisk, most: usize) -> Result<bool, DiskFault> {
-        // Before the window's first write, storage still holds counters of the previous window, which must not block it.
+        // Before the window's first write, storage still holds counters of the previous window. They must not block that write.
         if self.stored < most || !self.swept {
             return Ok(true);
         }
-        // Each deletion scans the whole table, so after one that found too few idle counters none is repeated in this window.
+        // Each deletion scans the whole table, so a deletion that found too few idle counters is not repeated in this window.
         if !self.busy {
             disk.delete_idle(self.window, DELETED)?;
             self.counts.clear();

@@ -10,8 +10,9 @@ struct Disk {
     rows: RefCell<BTreeMap<(String, AddressBudget), AddressCount>>,
     writes: Cell<usize>,
     broken: Cell<bool>,
-    /// Rows in storage beside `rows`, and how many of them are idle in this window.
+    /// Number of rows in storage in addition to `rows`.
     others: Cell<usize>,
+    /// How many of `others` are idle in this window.
     idle_others: Cell<usize>,
     /// Number of searches for idle rows.
     looks: Cell<usize>,

@@ -30,7 +30,7 @@ const TABLES: &str = "
         batch INTEGER NOT NULL, endpoint TEXT NOT NULL, served INTEGER NOT NULL, throttled INTEGER NOT NULL,
         last_seen INTEGER NOT NULL, PRIMARY KEY (batch, endpoint)) WITHOUT ROWID";
 
-/// Writes one row, which serves both the limit and the usage, for any number of requests.
+/// Adds any number of requests to one row. The limit and the usage are both computed from such rows.
 const COUNT: &str = "
     INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
         served = served + excluded.served, throttled = throttled + excluded.throttled,
@@ -154,7 +154,7 @@ fn read_key(mut row: Row) -> Result<StoredKey, DiskFault> {
     })
 }
 
-/// `None` if the row's rate-limit class is unknown to this release; its counts stay stored and are folded like others.
+/// `None` if the row's rate-limit class is unknown to this release. The row stays stored and is folded into the usage like others.
 fn read_bucket(mut row: Row) -> Result<Option<Bucket>, DiskFault> {
     let (window, class) = (row.integer()?, RateLimitClass::parse(&row.text()?));
     let (client, used) = (Subclient::parse(&row.text()?), row.small()?);

@@ -10,9 +10,9 @@ use rds_shared::access::budget::{Allowance, Count, Verdict, WINDOW_SECONDS, key_
 use rds_shared::route::RateLimitClass;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A reservation takes at most 1/8 of the requests that are left, so that other isolates find some.
+/// A reservation takes at most 1/8 of the key's remaining requests, so that other isolates can still make requests.
 const RESERVED_SHARE: u32 = 8;
-/// The smallest reservation; below it, asking for each request is cheaper.
+/// The smallest reservation, in requests. For fewer, a call of the Durable Object for each request is cheaper.
 pub const MIN_RESERVED: u32 = 64;
 
 /// Requests to add to a row of counts.

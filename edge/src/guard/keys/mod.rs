@@ -1,4 +1,4 @@
-//! Keys: the Durable Object of each one, with its record, exact limits, reservations and usage.
+//! The Durable Object of each key, with the key's record, exact limits, reservations and usage.
 
 pub(in crate::guard) mod disk;
 pub mod ledger;

@@ -1,4 +1,4 @@
-//! The Durable Object of one key: the runtime around [`crate::guard::keys::state::KeyGuard`].
+//! The Durable Object of one key. It runs [`crate::guard::keys::state::KeyGuard`] on SQLite storage.
 //!
 //! All times are taken from this Durable Object's clock. Its calls to the origin are in [`crate::guard::keys::origin_calls`].
 //!
@@ -41,7 +41,6 @@ const ORIGIN_TIMEOUT: Duration = Duration::from_millis(600);
 /// Maximum number of refusals held back; further ones are sent without delay.
 const MAX_HELD: usize = 1_024;
 
-/// The Durable Object.
 #[wasm_bindgen]
 pub struct KeyGuard {
     inner: Rc<Inner>,
@@ -52,7 +51,7 @@ enum Reply {
     Is(KeyReply),
     /// A refusal that is held back, because an outstanding reservation may give requests back.
     Unsettled(KeyReply),
-    /// The origin must be asked first.
+    /// The key must first be looked up at the origin.
     Ask,
 }
 
@@ -69,7 +68,7 @@ pub(in crate::guard) struct Inner {
     is_settling: Cell<bool>,
     /// Whether this instance has set the alarm for the next delivery of usage.
     pub(in crate::guard) alarm_is_set: Cell<bool>,
-    /// State of an object that is a register instead of a key.
+    /// State of this object if it is a register and not a key's object.
     pub(in crate::guard) register_state: RegisterState,
 }
 
@@ -138,7 +137,7 @@ impl Inner {
         self.machine.with(|| Machine::load(&self.disk), |machine| step(machine, &self.disk))
     }
 
-    /// Records the reports that come with a request, once, whatever the outcome of the request.
+    /// Records the reports that a request carries. Called once per request, whatever the outcome of the request.
     fn take_reports(self: &Rc<Self>, ask: &KeyAsk) {
         self.settle(&ask.settled);
         self.report(&ask.tally);
@@ -160,9 +159,9 @@ impl Inner {
         }
     }
 
-    /// Answers a request after the origin has been asked about the key.
+    /// Answers a request after its key was looked up at the origin.
     async fn answer_asked(self: Rc<Self>, waiting: Waiting<KeyAsk>) {
-        // Tries twice, because the look-up in flight may be one without the key's text, whose answer does not suffice.
+        // Try twice: the look-up in flight may have been started without the key's text, and then its answer may not suffice.
         for _ in 0..2 {
             self.start_look_up(&waiting.request);
             if !self.look_up_done().await {
@@ -177,8 +176,8 @@ impl Inner {
         waiting.answer(respond(&KeyReply::Unable));
     }
 
-    /// Waits for the look-up in flight, but only briefly if a confirmed record can be used instead. Returns false if there is
-    /// nothing to answer with.
+    /// Waits for the look-up in flight, but only for [`ORIGIN_TIMEOUT`] if a confirmed record can be used instead. Returns false if
+    /// the request cannot be answered.
     async fn look_up_done(&self) -> bool {
         if !self.is_kept() {
             return self.key_look_up.done().await;
@@ -231,7 +230,7 @@ impl Inner {
         self.with(|machine, _| Ok(machine.is_unsettled(class, ambient::now_millis()))).unwrap_or(false)
     }
 
-    /// The replies that can be given now. All charges are in storage, in one change.
+    /// Charges the requests whose keys are valid, in one change of storage, and returns a reply for each request.
     fn replies(self: &Rc<Self>, asks: &[&KeyAsk]) -> Vec<Reply> {
         let statuses: Vec<_> = asks.iter().map(|ask| self.judge(ask)).collect();
         let record = |status: &KeyStatus| match status {
@@ -263,7 +262,7 @@ impl Inner {
         asks.iter().zip(statuses).map(reply).collect()
     }
 
-    /// Judges a request. Starts a look-up if the key's record is due for a refresh.
+    /// Returns the status of the key for this request. Starts a look-up if the key's record is due for a refresh.
     fn judge(self: &Rc<Self>, ask: &KeyAsk) -> KeyStatus {
         let with_text = ask.text.is_some();
         let status = self.with(|machine, _| Ok(machine.status(ambient::now_millis(), with_text)));

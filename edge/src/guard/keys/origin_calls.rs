@@ -46,7 +46,7 @@ impl Inner {
             Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyLookupResponse>(&answer.body).ok(),
             _ => None,
         };
-        // A storage fault shows again at the next step, so it is ignored here.
+        // Ignore a storage fault: the next step loads the state from storage and meets the fault again.
         let _ = self.with(|machine, disk| match &understood {
             Some(answer) => machine.answered(disk, look_up.digest, answer, (asked_at, now), new_source()),
             None => {
@@ -128,7 +128,7 @@ impl Inner {
         let body = serde_json::to_vec(message).map_err(|_| unusable("the message cannot be encoded"))?;
         let mut question =
             UnsignedCall::new(Method::Post, target, body, EDGE.to_owned(), RequestId::from_random(ambient::random()));
-        // A look-up only reads, and usage batches are numbered and counted once.
+        // Both calls may be repeated: a look-up only reads, and the origin counts each numbered usage batch once.
         question.is_repeatable = true;
         let seal = || CallStamp { now: ambient::now(), nonce: ambient::random() };
         let send = async |call: &_, limit| calls::call(&config, call, limit).await;

@@ -1,7 +1,7 @@
 //! A key's outstanding reservations: counted in storage and not settled yet.
 //!
-//! If the limit is used up only because of outstanding reservations, a refusal may be premature. It is held back until they are settled
-//! or overdue, so that no request is refused while another isolate's reservation has requests to give back.
+//! If the limit is used up only because of outstanding reservations, a refusal may be premature. The Durable Object holds the refusal back
+//! until these reservations are settled or overdue, because another isolate may still give unused requests back.
 
 use crate::guard::objects::message::Reservation;
 use rds_shared::route::RateLimitClass;
@@ -13,13 +13,12 @@ const MIN_MILLIS: i64 = 20;
 /// Maximum number of outstanding reservations.
 const MAX_OUTSTANDING: usize = 256;
 
-/// A reservation in its Durable Object.
+/// A reservation that is counted in storage and not settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutstandingReservation {
     pub id: i64,
     /// The window in which it was counted.
     pub window: i64,
-    /// The rate-limit class.
     pub class: RateLimitClass,
     /// Number of requests.
     pub size: u32,

@@ -1,8 +1,8 @@
 //! A key's record as known to its Durable Object: an active record is valid for the time of a lease, a revocation for ever.
 //!
-//! While the origin cannot be asked, the record of a valid key may be used for [`RECORD_FALLBACK_SECONDS`] after its last
-//! confirmation, provided that the origin pushes changes to the edge until they are acknowledged. So the Durable Object always knows of
-//! an acknowledged revocation; one not yet acknowledged takes effect with the origin's next answer.
+//! While look-ups at the origin fail, the record of a valid key may be used for [`RECORD_FALLBACK_SECONDS`] after its last
+//! confirmation, provided that the origin pushes changes to the edge until they are acknowledged. So an acknowledged revocation is
+//! always stored here. A revocation that is not acknowledged yet takes effect with the origin's next answer.
 
 use rds_shared::access::KeyRecord;
 use rds_shared::access::link::{KeyLookupResponse, KeyLookupResult, RECORD_FALLBACK_SECONDS, RECORD_LEASE_SECONDS};
@@ -13,13 +13,14 @@ use serde::{Deserialize, Serialize};
 const REFRESH_MILLIS: i64 = 20_000;
 /// Age at which a record's lease ends, in milliseconds.
 const LEASE_MILLIS: i64 = RECORD_LEASE_SECONDS * 1_000;
-/// How long "unknown" and "text needed" are valid, and how long the origin is not asked after a failure, in milliseconds.
+/// How long the answers "unknown" and "text needed" are valid, and how long no look-up is sent after a failed one, in milliseconds.
 const PAUSE_MILLIS: i64 = 1_000;
-/// Age up to which a record may be used while the origin cannot be asked, in milliseconds.
+/// Age up to which a record may be used while look-ups fail, in milliseconds.
 const KEPT_MILLIS: i64 = RECORD_FALLBACK_SECONDS * 1_000;
-/// How long after a failed look-up the origin counts as down, in milliseconds. Meanwhile callers with a usable record do not wait for it.
+/// How long after a failed look-up the origin counts as down, in milliseconds. Meanwhile a request with a usable record waits for no
+/// look-up.
 const AWAY_MILLIS: i64 = 30_000;
-/// How long a refusal is valid while the origin cannot be asked, in milliseconds.
+/// How long a refusal is valid while look-ups fail, in milliseconds.
 const REFUSED_MILLIS: i64 = REFUSED_SECONDS * 1_000;
 
 /// A record, and when the look-up that returned it was sent, in milliseconds.
@@ -54,7 +55,7 @@ impl Lease {
     }
 }
 
-/// How to treat a request.
+/// How to treat a request with the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyStatus {
     /// The key is valid.
@@ -68,15 +69,15 @@ pub enum KeyStatus {
     /// The origin needs the key's text.
     TextNeeded,
     Ask,
-    /// The origin did not answer a moment ago.
+    /// The key cannot be checked, because the origin did not answer within the last second.
     Unable,
 }
 
-/// The state of a key.
+/// The key's record, and the outcomes of the latest look-up and update.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     lease: Option<Lease>,
-    /// The origin's last answer without a record, and when it came.
+    /// The latest look-up's answer if it contained no record, and when it was received, in milliseconds.
     refusal: Option<(Refusal, i64)>,
     /// When the last look-up failed.
     failed_at: Option<i64>,
@@ -95,8 +96,8 @@ impl Known {
         Known { lease, ..Known::default() }
     }
 
-    /// Until when a valid verdict of [`status`](Self::status) at `now` may be used, in milliseconds; a time in the past without a
-    /// record.
+    /// Until when [`KeyStatus::Live`], returned by [`status`](Self::status) at `now`, may be used, in milliseconds; a time in the past
+    /// without a record.
     pub fn valid_until(&self, now: i64) -> i64 {
         let lease = self.lease.map_or(0, |lease| lease.asked_at.saturating_add(LEASE_MILLIS));
         match self.kept(now) {
@@ -105,13 +106,13 @@ impl Known {
         }
     }
 
-    /// The record that may be used at `now` if the origin cannot be asked.
+    /// The record that may be used at `now` while look-ups fail.
     pub fn kept(&self, now: i64) -> Option<KeyRecord> {
         let lease = self.lease.filter(|lease| lease.pushes_changes && lease.record.active)?;
         (0..KEPT_MILLIS).contains(&now.saturating_sub(lease.asked_at)).then_some(lease.record)
     }
 
-    /// Judges a request at `now`; `with_text` if it carries the key's text.
+    /// The status of the key for a request at `now` (milliseconds). `with_text` is true if the request carries the key's text.
     pub fn status(&self, now: i64, with_text: bool) -> KeyStatus {
         let since = |then: i64| now.saturating_sub(then);
         // After the clock was set back an age is negative and proves nothing.

@@ -1,4 +1,4 @@
-//! How a key's Durable Object judges keys while the origin cannot be asked.
+//! The status of a key while look-ups at the origin fail.
 
 use crate::guard::keys::record::{KeyStatus, Known};
 use rds_shared::access::link::{KeyLookupResponse, KeyLookupResult};

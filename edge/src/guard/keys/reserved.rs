@@ -1,9 +1,9 @@
-//! Reserved requests: counted in advance by a key's Durable Object, and admitted by this isolate without asking.
+//! Reserved requests: counted in advance by a key's Durable Object, and admitted by this isolate without a call.
 //!
-//! Only busy keys get reservations. The first requests of a burst each ask the Durable Object. A reservation then
-//! covers the requests expected during its lifetime, and the next one is requested before it is used up. An ended
-//! reservation is reported with the requests it admitted, and the Durable Object takes the rest back. The report is
-//! sent once; if it is lost, all reserved requests stay counted.
+//! Only busy keys get reservations. The first requests of a burst each call the Durable Object. A reservation then
+//! covers the requests expected during its lifetime, and the isolate requests the next reservation before the current
+//! one is used up. When a reservation has ended, the isolate reports the requests that it admitted, and the Durable
+//! Object takes the unused requests back. The report is sent once; if it is lost, all reserved requests stay counted.
 
 use crate::guard::keys::ledger::MIN_RESERVED;
 use crate::guard::keys::outstanding::LONGEST_MILLIS;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// The only rate-limit class whose requests are charged to the key alone.
 pub const RESERVABLE_CLASS: RateLimitClass = RateLimitClass::Public;
-/// A key is busy after so many requests to its Durable Object within so many milliseconds.
+/// A key is busy once this isolate has sent this many of its requests to the Durable Object within [`BUSY_MILLIS`] milliseconds.
 const BUSY_REQUESTS: u32 = 16;
 const BUSY_MILLIS: i64 = 100;
 const MAX_RESERVED: u32 = 4_096;
@@ -40,7 +40,6 @@ pub struct Reserved {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
     pub record: KeyRecord,
-    /// The rate-limit verdict.
     pub verdict: Verdict,
     /// Whether more requests should be reserved.
     pub is_low: bool,
@@ -64,13 +63,13 @@ struct Demand {
     want: u32,
     /// Size of the last reservation.
     size: u32,
-    /// Start and timeout of the reservation request in flight.
+    /// When the reservation request in flight was sent, and when it counts as unanswered, in milliseconds.
     out: Option<(i64, i64)>,
-    /// Interval in which no reservation is requested.
+    /// Interval in which no reservation is requested, in milliseconds.
     backoff: (i64, i64),
     /// Requests left according to the Durable Object, without the reserved ones.
     remaining: u32,
-    /// Reservations ordered by their end.
+    /// Reservations in the order in which the Durable Object's replies arrived.
     held: Vec<Held>,
 }
 
@@ -183,8 +182,8 @@ impl Reserved {
         }
         demand.out = Some((now, now.saturating_add(patience)));
         demand.want = demand.held.iter().map(|held| held.demand(now)).fold(demand.want, u32::max).max(MIN_RESERVED);
-        // A request refused while the reservation is outstanding is held until it is settled, so the duration must stay well below the
-        // timeout of the Durable Object.
+        // The Durable Object holds refusals back until this reservation is settled. The reservation's duration must therefore stay well
+        // below the timeout of a call to the Durable Object.
         let lasts = LONGEST_MILLIS.min(u32::try_from(patience / 4).unwrap_or(LONGEST_MILLIS));
         Some(ReservationRequest { want: demand.want, lasts })
     }

@@ -44,12 +44,12 @@ pub struct Stored {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredKey {
     pub digest: KeyDigest,
-    /// The record. `None` if a newer release wrote one that this release cannot read: then the origin is asked as for a new key, and
-    /// all other state is kept.
+    /// The record. `None` if a newer release wrote a record that this release cannot read: then the key is looked up like a new one,
+    /// and all other state is kept.
     pub lease: Option<Lease>,
     /// Random id of this counter, drawn when the key was first stored.
     pub source: String,
-    /// The highest acknowledged batch.
+    /// The highest acknowledged sequence number of a batch.
     pub acknowledged: u64,
     /// The first window that was never folded; earlier windows are never counted in again.
     pub floor: i64,
@@ -100,12 +100,12 @@ impl KeyGuard {
         })
     }
 
-    /// Judges a request at `now` (milliseconds).
+    /// The status of the key for a request at `now` (milliseconds); see [`Known::status`].
     pub fn status(&self, now: i64, with_text: bool) -> KeyStatus {
         self.known.status(now, with_text)
     }
 
-    /// Whether the last confirmed record may be used at `now` (milliseconds) if the origin cannot be asked.
+    /// Whether the last confirmed record may be used at `now` (milliseconds) while look-ups fail.
     pub fn is_kept(&self, now: i64) -> bool {
         self.known.kept(now).is_some()
     }
@@ -213,8 +213,7 @@ impl KeyGuard {
         Ok(Some(reservation))
     }
 
-    /// Settles reservations at `now` (Unix seconds). Ignores one that is not outstanding because it was settled before or its window has
-    /// been folded.
+    /// Settles reservations at `now` (Unix seconds). Ignores a reservation that was settled before, or whose window has been folded.
     pub fn settle(&mut self, disk: &impl KeyDisk, settled: &[Settled], now: i64) -> Result<(), DiskFault> {
         for Settled { id, spent } in settled {
             let Some(out) = self.outstanding.find(*id) else { continue };
@@ -286,7 +285,7 @@ impl KeyGuard {
         }))
     }
 
-    /// Records that the origin has a batch.
+    /// Records that the origin has acknowledged a batch.
     pub fn acknowledged(&mut self, disk: &impl KeyDisk, sequence: u64) -> Result<(), DiskFault> {
         disk.write(&Change::Forget(sequence))?;
         self.usage.acknowledged(sequence);

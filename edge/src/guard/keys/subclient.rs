@@ -11,7 +11,7 @@ pub const MAX_CLIENTS: usize = 4_096;
 /// Hex digits of a client's hash: 128 bits, so that collisions cannot be found.
 const HASH_DIGITS: usize = 32;
 
-/// The bucket of a request.
+/// The bucket in which a key's request is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subclient {
     /// Requests that name no client.

@@ -1,8 +1,8 @@
 //! Usage of a key on its way to the origin: closed windows are folded into batches, each of one UTC day, and a
 //! batch is sent until it is acknowledged.
 //!
-//! A batch that was sent once is never added to, so every repetition is identical and the origin applies each sequence number
-//! once.
+//! Nothing is added to a batch after it was first sent. So every repetition is identical, and the origin applies each sequence
+//! number once.
 
 use rds_shared::access::budget::WINDOW_SECONDS;
 
@@ -17,7 +17,7 @@ pub struct Batch {
     pub day: i64,
     /// End of its last window, Unix seconds.
     pub through: i64,
-    /// Whether it was ever sent.
+    /// Whether the batch may have been sent, so that nothing may be added to it.
     pub sealed: bool,
 }
 
@@ -88,8 +88,9 @@ impl Usage {
 mod tests {
     use super::*;
 
-    /// 2026-11-21, its day and its first window.
+    /// Number of the UTC day 2026-11-21.
     const DAY: i64 = 20_778;
+    /// The first window of [`DAY`].
     const FIRST: i64 = DAY * WINDOWS_PER_DAY;
 
     fn fold(usage: &mut Usage, days: &[i64], present: i64) -> Vec<Batch> {

@@ -1,4 +1,4 @@
-//! The Worker's calls to its Durable Objects: message and reply each in one header, and a timeout.
+//! The Worker's calls to its Durable Objects. Message and reply each travel in one header, and every call has a timeout.
 
 use crate::guard::objects::message::{self, AddressTake, KeyMessage, KeyReply};
 use crate::guard::register::state;

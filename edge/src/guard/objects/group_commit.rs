@@ -1,6 +1,6 @@
 //! Group commit: requests that reach a Durable Object together are answered in one step and written in one commit.
 //!
-//! A commit costs more than the rest of a request, and the runtime commits at the end of the event that wrote. Queued requests
+//! A commit costs more than all other work for a request, and the runtime commits at the end of the event that wrote. Queued requests
 //! would each pay for a commit. So the first request waits for a zero-length timer, which fires after the requests
 //! already queued have arrived; then all are answered. A request that arrives alone waits for no other.
 

@@ -4,7 +4,7 @@ use crate::guard::DiskFault;
 use core::cell::RefCell;
 use worker::console_error;
 
-/// The state machine, while it is known to agree with storage.
+/// A state machine that is dropped after a storage fault, because its state may then differ from storage.
 #[derive(Debug)]
 pub struct LazyState<M> {
     machine: RefCell<Option<M>>,

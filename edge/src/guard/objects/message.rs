@@ -23,7 +23,7 @@ pub enum KeyMessage {
         /// The new record.
         record: KeyRecord,
     },
-    /// Report requests that the Worker answered without asking → [`KeyReply::Done`].
+    /// Report requests that the Worker answered without calling this Durable Object → [`KeyReply::Done`].
     Report {
         /// Counts by endpoint.
         tally: Vec<Tally>,
@@ -32,9 +32,9 @@ pub enum KeyMessage {
     Reserve(ReserveAsk),
     /// Settle reservations that have ended → [`KeyReply::Done`].
     Settle { settled: Vec<Settled> },
-    /// To a register: does the origin know this key? → [`KeyReply::Listed`], `Rejected`, `TextNeeded` or `Unable`.
+    /// To a register: find out whether the key exists at the origin → [`KeyReply::Listed`], `Rejected`, `TextNeeded` or `Unable`.
     LookUp(LookUp),
-    /// To a register: list a key that the origin knows → [`KeyReply::Done`].
+    /// To a register: list a key that exists at the origin → [`KeyReply::Done`].
     List { digest: KeyDigest },
 }
 
@@ -77,7 +77,6 @@ pub struct KeyAsk {
 pub struct ReserveAsk {
     /// The key, and reports about it; its `take` is `None`.
     pub ask: KeyAsk,
-    /// The rate-limit class.
     #[serde(rename = "family")]
     pub class: RateLimitClass,
     /// Maximum number of requests to reserve.
@@ -86,7 +85,7 @@ pub struct ReserveAsk {
     pub lasts: u32,
 }
 
-/// Requests counted in advance, which the isolate may admit without asking again.
+/// Requests counted in advance, which the isolate may admit without another call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
     pub id: i64,
@@ -94,7 +93,7 @@ pub struct Reservation {
     pub size: u32,
     /// Duration in milliseconds, from when it was requested.
     pub lasts: u32,
-    /// The allowance after all of them are subtracted.
+    /// The key's allowance after the reserved requests are subtracted.
     pub allowance: Allowance,
 }
 
@@ -102,14 +101,13 @@ pub struct Reservation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
     pub id: i64,
-    /// The admitted requests; the rest is given back.
+    /// The admitted requests. All other requests of the reservation are given back.
     pub spent: Vec<Tally>,
 }
 
 /// A charge for one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Take {
-    /// The rate-limit class.
     #[serde(rename = "family")]
     pub class: RateLimitClass,
     /// The route's name in usage counts.
@@ -140,13 +138,13 @@ pub enum KeyReply {
     },
     /// The key is unknown or revoked.
     Rejected,
-    /// The origin needs the key's text; ask again with it.
+    /// The origin needs the key's text. Repeat the message with the text.
     TextNeeded,
     /// The key cannot be judged: the origin did not answer and no confirmed record can be used, or storage failed.
     Unable,
     /// The key is valid; the reservation is `None` if too few requests are left or the key is shared.
     Reserved { record: KeyRecord, reservation: Option<Reservation> },
-    /// The origin knows the key, live or revoked; ask the key's own Durable Object.
+    /// The key exists at the origin, live or revoked. Call the key's own Durable Object.
     Listed,
     /// The message was processed.
     Done,

@@ -1,5 +1,5 @@
-//! The runtime around [`crate::guard::register::state::Register`]. A register is a Durable Object of the keys' class under a name that is not a digest:
-//! a separate class would need a deployment migration, which cannot be rolled back.
+//! Connects [`crate::guard::register::state::Register`] to the runtime. A register is a Durable Object of the keys' class under a name that is not a
+//! digest, because a separate class would need a deployment migration, which cannot be rolled back.
 
 use crate::guard::DiskFault;
 use crate::guard::keys::object::Inner;
@@ -59,7 +59,7 @@ impl RegisterState {
         self.machine.with(|| Ok(Register::default()), |machine| step(machine, &self.disk))
     }
 
-    /// The reply, if it is known without asking the origin.
+    /// The reply, if it does not require a look-up at the origin.
     pub(in crate::guard) fn known_reply(&self, digest: &KeyDigest) -> Option<KeyReply> {
         match self.with(|register, disk| register.entry(disk, digest, ambient::now_millis())) {
             Ok(Entry::Listed) => Some(KeyReply::Listed),
@@ -69,7 +69,7 @@ impl RegisterState {
         }
     }
 
-    /// Lists a key on the origin's message.
+    /// Lists a key because of a message of the origin.
     pub(in crate::guard) fn list(&self, digest: &KeyDigest) -> KeyReply {
         match self.with(|register, disk| register.list(disk, digest)) {
             Ok(()) => KeyReply::Done,
@@ -79,7 +79,7 @@ impl RegisterState {
 }
 
 impl Inner {
-    /// Asks the origin whether it knows a key, once the queue allows, or waits for an identical look-up in flight.
+    /// Looks a key up at the origin when the queue allows, or waits for an identical look-up in flight.
     pub(in crate::guard) async fn look_up(self: &Rc<Self>, asked: LookUp) -> KeyReply {
         let named = (asked.digest, asked.text.is_some());
         let pending = Rc::clone(self.register_state.out.borrow_mut().entry(named).or_default());

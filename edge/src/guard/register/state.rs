@@ -1,7 +1,7 @@
-//! Lists the keys that the origin knows, as a state machine on storage, so that a guessed key gets no Durable Object of its own.
+//! Lists the keys that exist at the origin, as a state machine on storage, so that a guessed key gets no Durable Object of its own.
 //!
 //! Sixteen Durable Objects, the registers, share the keys by digest. A key that is new to an isolate is looked up in its
-//! register first; the key's own Durable Object, which has its record, is asked only if the origin knows the key. A listed
+//! register first. The key's own Durable Object, which has its record, is called only if the register lists the key. A listed
 //! key stays listed in storage, so it is found while the origin is down. An unknown key is remembered for ten seconds, in
 //! bounded memory, and never stored.
 
@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits of a digest's first byte that select one of sixteen registers.
 const REGISTER_BITS: u8 = 0b1111;
-/// How long a key unknown to the origin is refused without asking again, in milliseconds.
+/// How long a key unknown to the origin is refused without another look-up, in milliseconds.
 pub const REFUSED_MILLIS: i64 = 10_000;
-/// Most unknown keys remembered; while none of them has expired, further unknown keys are looked up each time.
+/// Maximum number of unknown keys remembered. While none of them has expired, further unknown keys are looked up each time.
 const MAX_REFUSED: usize = 4_096;
-/// Most listed keys mirrored in memory; when exceeded, the mirror is cleared and refilled from storage.
+/// Maximum number of listed keys mirrored in memory. When exceeded, the mirror is cleared and refilled from storage.
 const MAX_MIRRORED: usize = 8_192;
 
 /// The name of a key's register.
@@ -35,9 +35,9 @@ pub trait RegisterDisk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     Listed,
-    /// Less than ten seconds ago the origin answered that it does not know the key.
+    /// Less than ten seconds ago the origin answered that the key is unknown.
     Refused,
-    /// The origin must be asked.
+    /// The key must be looked up at the origin.
     New,
 }
 

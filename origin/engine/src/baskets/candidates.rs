@@ -15,8 +15,9 @@ use std::collections::{HashMap, HashSet};
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// The candidates for a basket of this kind. Constituents in force, `held`, are included even if they are no longer eligible; they then have
-/// no score, so the rebalance removes them. With `only_held`, only the constituents in force are loaded.
+/// The candidates for a basket of this kind. `held` are the ids of the constituents in force. They are included even if they are no longer
+/// available; an unavailable constituent has no score, so the rebalance removes it. With `only_held`, only the constituents in force are
+/// loaded.
 pub async fn load(
     tx: &mut Tx<'_>,
     kind: ConstituentType,
@@ -70,7 +71,7 @@ impl Asset {
     }
 }
 
-/// All assets, in the order of their ids, and by id.
+/// All assets in the order of their ids, with an index by id.
 struct Assets {
     in_order: Vec<Asset>,
     places: HashMap<String, usize>,
@@ -92,7 +93,8 @@ impl Assets {
         ids.iter().filter_map(|id| self.get(id)?.row.hard_fail_since).max().map(Timestamp::from)
     }
 
-    /// The end of an asset's chain of underlyings, or the asset itself. `None` if the chain is a cycle.
+    /// The last asset in the chain of underlyings, or the asset itself if it has no underlying. `None` if the chain is a cycle or contains
+    /// an unknown asset.
     fn terminal<'a>(&'a self, asset: &'a Asset) -> Option<&'a Asset> {
         let (mut at, mut seen) = (asset, HashSet::new());
         while let Some(below) = &at.row.underlying {
@@ -127,7 +129,7 @@ fn of_vault(row: VaultRow, assets: &Assets, now: Timestamp) -> Candidate {
         tvl_usd: row.tvl_usd.map(whole_dollars),
         age_days: row.since.map(|since| days(since.0, now)),
         hard_fail_since: assets.failing_since(&row.depends_on),
-        // An unavailable vault is removed without waiting for a new reading, so none of its inputs is stale.
+        // An unavailable vault is removed without waiting for a new reading, so none of its inputs counts as stale.
         stale: stale.into_iter().filter(|(_, is)| *is && row.is_available).map(|(input, _)| input).collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! Default baskets, which `import` and `simulate` define.
 //!
-//! Only the definitions are given. Constituents follow from observations and scores; if those do not suffice, the basket has no version.
+//! Only the rules are defined here. The constituents follow from observations and scores; if too few vaults or assets are eligible, the
+//! basket has no version.
 
 use crate::ingest::Observation;
 use rds_facts::fact::Kind;
@@ -19,12 +20,12 @@ const SOURCE: &str = "house";
 pub const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
 /// Version of the rules of every default basket.
 const VERSION: &str = "rds-1.0.0";
-/// Minimum value of a vault, so that an index of it is meaningful.
+/// Minimum TVL of a vault, in US dollars: an index over smaller vaults would mean little.
 const DEEP_VAULT_USD: u64 = 10_000_000;
 /// Minimum age of a vault: a quarter.
 const SEASONED_DAYS: u32 = 90;
 
-/// The baskets and their rules.
+/// The observations that define the default baskets and their rules.
 pub fn definitions() -> Vec<Observation> {
     let prime = Rules {
         summary: "Deep, seasoned vaults whose published tier is Prime, weighed by what their scores lie above 7.00.",

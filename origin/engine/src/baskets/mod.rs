@@ -1,4 +1,4 @@
-//! Rebalances of baskets: each one creates a version, or gives the reason why not.
+//! Rebalances baskets. A rebalance creates a version, or returns the reason why it created none.
 //!
 //! ```text
 //! not due ─► nothing       due ─► same constituents and weights ─► nothing
@@ -17,7 +17,8 @@
 //! - A version is written once, under the lock of the basket's row, and the database refuses every change. Its deprecation and retirement
 //!   are stored in another table (`origin/tests/it/baskets/versions.rs`).
 //! - A version's ETag is its content hash as long as the response shows only hashed content. The response at the version's own URL changes
-//!   only if a constituent is withheld or the version is retired; a retired version is answered with 410, by URL and by instant.
+//!   only if a constituent is withheld or the version is retired; a retired version is answered with 410, whether it is requested by its id
+//!   or by an instant at which it was in force.
 //! - An index level follows from stored versions and readings alone, chained at the published level of each rebalance. A gap is never bridged; days that
 //!   depend on a withheld chain are gaps (`origin/tests/it/assets/indices.rs`).
 
@@ -193,8 +194,8 @@ async fn step(
             if held.halted_since.is_some() {
                 table::note_halt(tx, basket_id, None).await?;
             }
-            // A rebalance for the calendar, new rules or an operator is confirmed as done. Other triggers stay due and change nothing, so
-            // they are not recorded each time.
+            // A rebalance for the calendar, new rules or an operator is recorded as done. Other triggers stay due while their cause lasts;
+            // a record of each attempt would only add writes.
             let one_time = [Trigger::Calendar, Trigger::Methodology];
             let is_confirmed = forced.is_some() || due.iter().any(|trigger| one_time.contains(trigger));
             if let Some(it) = in_force.as_ref().filter(|_| is_confirmed) {
@@ -211,7 +212,8 @@ async fn step(
     }
 }
 
-/// The triggers that are due, most severe first. Only the constituents are loaded, because usually none is due.
+/// The triggers that are due, most severe first. Usually no trigger is due, so only the constituents in force are loaded, not every
+/// candidate.
 async fn due(
     tx: &mut Tx<'_>,
     held: &LockedBasket,
@@ -272,7 +274,7 @@ async fn write(
     Ok(version_id)
 }
 
-/// Captures the webhook event for subscribers of baskets. The event stream has no frame for it.
+/// Captures the webhook event for subscribers of baskets. The event stream has no frame for baskets.
 async fn tell(
     tx: &mut Tx<'_>,
     family: EventType,
@@ -304,8 +306,8 @@ async fn tell(
     events::capture(tx, now, operation).await
 }
 
-/// Records that the due rebalance failed, and raises one event. The next failure raises an event only after a rebalance has succeeded or
-/// none was due.
+/// Records that the due rebalance failed, and raises one event. Further failures raise no event until a rebalance has succeeded or no
+/// rebalance is due.
 async fn halted(
     tx: &mut Tx<'_>,
     basket_id: &str,
@@ -323,7 +325,7 @@ async fn halted(
         true => (Severity::Warning, "The version in force stays."),
         false => (Severity::Info, "It has no version yet."),
     };
-    // The constituent is the event's subject and not in its text, so the event is withheld with it.
+    // The event links to the constituent and does not name it in the text, so that the event is withheld if the constituent's chain is.
     let (why, about) = match halt {
         Halt::Infeasible(reason) => (reason.to_string(), Vec::new()),
         Halt::Stale { id, input } => {

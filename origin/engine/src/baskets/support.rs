@@ -25,7 +25,6 @@ pub enum Verb {
     },
 }
 
-/// The result of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SupportChange {
     /// The status was changed, and subscribers are notified.

@@ -1,4 +1,4 @@
-//! The transaction of a batch: facts and everything derived from them, or nothing.
+//! Commits a batch in one transaction: either its facts and everything derived from them, or nothing.
 
 use super::batch::{Batch, Numbered};
 use super::tagging::{self, Moved};
@@ -79,7 +79,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     if ASSET_SIDE.iter().any(|kind| report.changed.contains_key(kind)) {
         assets::mark_changed(tx, report.data_version).await?;
     }
-    // Only observations stored by this batch: a repeated one must not revise a day's total.
+    // Only observations that this batch stored: a repeated observation must not revise a day's total.
     let new = rwa::stated_since(&mut **tx, stated).await?;
     let is_revised = totals::revise(tx, now, &new).await? > 0;
     if is_revised {
@@ -122,20 +122,20 @@ const ASSET_SIDE: [&str; 9] = [
     "basket",
 ];
 
-/// Rows that changed, by kind.
+/// Number of changed rows, by kind.
 pub(super) type Changed = BTreeMap<&'static str, u64>;
 
-/// The result of writing a batch.
 struct Written<'b> {
     touched: Touched,
     changed: Changed,
     readings: Readings<'b>,
     /// Events that this batch is the first to report.
     first_told: Vec<i64>,
-    /// Columns of the batch's chains and vaults that determine the places of events, before and after the batch was written.
+    /// The columns of the batch's chains and vaults from which the places of events follow (`rds_store::events::places`): `before` the
+    /// batch was written, and `decided` afterwards.
     before: PlaceInputs,
     decided: PlaceInputs,
-    /// Whether changed chains or vaults moved events of the feed.
+    /// Whether changed chains or vaults changed the chains, protocols or curators of events in the feed.
     feed_moved: bool,
 }
 
@@ -205,7 +205,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     Ok(Written { touched, changed, readings, first_told, before, decided, feed_moved })
 }
 
-/// The columns of the batch's chains and vaults that determine the places of events.
+/// The columns of the batch's chains and vaults from which the chains, protocols and curators of events follow.
 async fn place_inputs(tx: &mut Tx<'_>, batch: &Batch) -> Result<PlaceInputs, StoreError> {
     let chains: Vec<i64> = batch.chains.iter().map(|(_, chain)| chain.chain_id).collect();
     let vaults: Vec<&str> = batch.vaults.iter().map(|(_, vault)| vault.id.as_str()).collect();
@@ -271,7 +271,7 @@ async fn write_markets(
     Ok((markets::vaults_of(tx, &reserves).await?, states))
 }
 
-/// Writes the kinds that were checked against the rows of other kinds.
+/// Writes attestations and figures of real-world assets, which `signed` has checked against the stored rows.
 async fn write_evidence(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed) -> Result<(), StoreError> {
     let written = [
         ("attestation", upsert(tx, &batch.attestations).await?.len()),

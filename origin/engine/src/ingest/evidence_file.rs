@@ -21,7 +21,7 @@ use std::io::{self, BufRead};
 pub struct EvidenceFile {
     /// The valid answers, in line order.
     pub answers: Vec<AssetAnswer>,
-    /// In line order.
+    /// All faults, in line order.
     pub faults: Vec<Fault>,
 }
 
@@ -46,7 +46,7 @@ pub struct DimensionValue {
     /// The lowest value, in points, that further answers to the open questions could give.
     #[serde(serialize_with = "points")]
     pub lowest: Hundredths,
-    /// The highest such value, in points.
+    /// The highest value, in points, that such answers could give.
     #[serde(serialize_with = "points")]
     pub highest: Hundredths,
     /// Percent of the dimension's weight without a valid answer.
@@ -88,7 +88,6 @@ pub struct ChangedValue {
     pub after: Option<DimensionValue>,
 }
 
-/// The differences between two files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EvidenceDiff {
     /// Sorted by asset, dimension, question, answer, date and source URL.

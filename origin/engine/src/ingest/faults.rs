@@ -14,11 +14,10 @@ pub struct Fault {
     pub line: u64,
     /// The field; null if the fault concerns the whole line.
     pub field: Option<String>,
-    /// What is wrong, as the rest of a sentence about the field.
+    /// What is wrong, as the predicate of a sentence whose subject is the field, for example `must be at least 1`.
     pub reason: String,
 }
 
-/// The faults of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults {
     total: u64,
@@ -26,7 +25,6 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Adds a fault.
     pub fn push(&mut self, fault: Fault) {
         self.total += 1;
         self.kept.push(Fault { field: fault.field.map(shortened), reason: shortened(fault.reason), ..fault });
@@ -41,7 +39,6 @@ impl Faults {
         self.total
     }
 
-    /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }

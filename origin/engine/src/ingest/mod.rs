@@ -7,8 +7,8 @@
 //! | `batch` | the observations of one batch, by kind |
 //! | `evidence_file` | files of answers, checked and compared without a database |
 //! | `faults` | the faults of a batch: all counted, the first listed |
-//! | `passed_over` | which observations had no effect, because another one of the same row takes precedence |
-//! | `references` | references must be known to the store or the batch |
+//! | `passed_over` | which observations had no effect, because another observation of the same row takes precedence |
+//! | `references` | references must exist in the store or in the batch |
 //! | `signed` | signatures must verify, and published figures must not change |
 //! | `research` | external findings about the scores, and external predictions |
 //! | `security` | the security registry, loss cases and signals, and their effects |
@@ -18,7 +18,8 @@
 //! # Invariants
 //!
 //! - One batch is one transaction: facts, scores, dwell state, history and data version change together or not at all (`origin/tests/it/ingest/faults.rs`).
-//! - An observation without effect, because another one of its row takes precedence, is reported to its sender (`passed_over.rs`).
+//! - An observation that had no effect, because another observation of the same row takes precedence, is reported to its sender
+//!   (`passed_over.rs`).
 //! - A market's id is assigned once, when its contract is ingested for the first time.
 
 pub mod batch;
@@ -59,7 +60,7 @@ pub struct IngestReport {
     pub observations: BTreeMap<&'static str, u64>,
     /// Number of changed rows by kind; empty for a repeated batch.
     pub changed: BTreeMap<&'static str, u64>,
-    /// Observations without effect, because another one of the same row takes precedence.
+    /// Observations without effect, because another observation of the same row takes precedence.
     pub ignored: Ignored,
     /// Number of vaults that were scored.
     pub vaults_scored: u64,
@@ -69,7 +70,7 @@ pub struct IngestReport {
     pub events_published: u64,
     /// Number of registry rows that the automatic publication published.
     pub security_published: u64,
-    /// The score run; null if nothing changed.
+    /// Id of the score run; null if there was nothing to score, or if no score was published (`scores_withheld`).
     pub score_run_id: Option<String>,
     /// Why no score was published: the finding of the sanity checks, or `operator`. Null if the scores were published.
     pub scores_withheld: Option<&'static str>,

@@ -87,10 +87,10 @@ pub const KINDS: [&str; 34] = [
     "research_prediction",
 ];
 
-/// A field, or `None` for the whole line, and what is wrong with it.
+/// The faulty field (`None` for the whole line), and what is wrong with it.
 pub type Complaint = (Option<String>, String);
 
-/// The part of a line that determines how the rest is parsed.
+/// The field `kind` of a line, which determines how the line is parsed.
 #[derive(Deserialize)]
 struct Header<'a> {
     #[serde(borrow)]

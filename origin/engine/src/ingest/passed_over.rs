@@ -1,6 +1,7 @@
-//! Observations of a batch without effect, because another observation of the same row takes precedence.
+//! Finds the observations of a batch that have no effect, because another observation of the same row takes precedence.
 //!
-//! Of two observations of one row the later wins; at the same instant, the one with the greater digest. The report lists the other one.
+//! Of two observations of one row the later observation wins; at the same instant, the observation with the greater digest. The other
+//! observation is listed in the report.
 
 use super::batch::{Batch, Numbered};
 use rds_facts::fact::Fact;
@@ -37,7 +38,7 @@ pub struct PassedOver {
 pub struct Ignored {
     /// Number of lines without effect, by kind.
     pub by_kind: BTreeMap<&'static str, u64>,
-    /// The first of them in line order, at most a hundred.
+    /// The first ignored lines in line order, at most 100.
     pub lines: Vec<PassedOver>,
 }
 
@@ -64,7 +65,7 @@ impl Ignored {
     }
 }
 
-/// Finds the observations without effect. Kinds with as many changed rows as lines have none. Must be called after the batch was written.
+/// Finds the observations without effect. Skips kinds of which every line changed a row. Must be called after the batch was written.
 pub(super) async fn of(
     tx: &mut Tx<'_>,
     batch: &Batch,

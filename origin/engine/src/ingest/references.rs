@@ -1,4 +1,4 @@
-//! References of observations must be known to the store or to the batch itself.
+//! Checks that every reference of an observation exists in the store or in the batch itself.
 
 mod baskets;
 mod events;
@@ -227,7 +227,7 @@ impl Faults {
         Ok(())
     }
 
-    /// A review is checked against its predecessor by `observed_at`, in whichever order the two arrived.
+    /// Checks each review against the previous review by `observed_at`, even if the later review arrived first.
     async fn reviews(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         if batch.reviews.is_empty() {
             return Ok(());
@@ -293,7 +293,7 @@ impl Faults {
     }
 }
 
-/// A review with its instant; the middle field is `None` for a stored one.
+/// A review of an asset: its instant, its line in the batch (`None` for a stored review), and its dimensions.
 type Step<'a> = (rds_shared::wire::Timestamp, Option<&'a Numbered<AssetReview>>, Dimensions);
 
 fn review_field(error: &ReviewError) -> String {

@@ -1,4 +1,5 @@
-//! External research: a finding replaces the earlier one of its source; a prediction is accepted once, and only near its start.
+//! External research: a finding replaces the source's earlier finding of the same key; a prediction is accepted once, and only until an
+//! hour after its window has begun.
 
 use super::Fault;
 use super::batch::Batch;
@@ -12,7 +13,7 @@ use rds_store::research::predictions::{ExternalPrediction, StoredPrediction};
 use rds_store::{At, StoreError, Tx};
 use std::collections::HashMap;
 
-/// How long after the start of its window a prediction is accepted. A later one could have been made in hindsight.
+/// How long after the start of its window a prediction is accepted. A later prediction could have been made in hindsight.
 const MAX_LATE_SECONDS: i64 = 3_600;
 
 /// The faults of predictions. The batch's prices must have been written, because a prediction needs an observed price.

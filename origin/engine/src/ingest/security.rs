@@ -23,8 +23,8 @@ pub(super) async fn write(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed)
     Ok(())
 }
 
-/// Evaluates and publishes registry rows. Recomputes the signals' totals if the batch has chains, because it may withhold a chain or serve
-/// one again. Adds the number of changed registry rows and feed events to `changed`.
+/// Evaluates and publishes registry rows. Recomputes the signals' totals if the batch has chains, because a chain may now be withheld or
+/// served again. Raises the counts of registry rows and feed events in `changed` to at least the numbers changed here.
 pub(super) async fn follow(
     tx: &mut Tx<'_>,
     batch: &Batch,
@@ -35,7 +35,7 @@ pub(super) async fn follow(
         signals::refresh_totals(tx, None).await?;
     }
     let settled = security::settle(tx, now, changed).await?;
-    // A registry row shows its event only while that event is public.
+    // A registry row shows its event only while the event is public, so a changed event may change the row.
     let events = batch.event_ids();
     let named = if events.is_empty() { 0 } else { registry::count_reported_by(tx, &events).await? };
     for (kind, rows) in [("security_event", settled.rows().max(named)), ("event", settled.promoted.rows)] {

@@ -10,7 +10,7 @@ pub(super) struct Moved {
     pub(super) vaults: bool,
     /// Whether rows of assets changed besides those in the batch: their scores, or the day's total.
     pub(super) assets: bool,
-    /// Whether places of events in the feed changed.
+    /// Whether the chains, protocols or curators of events in the feed changed.
     pub(super) feed: bool,
 }
 

@@ -1,7 +1,8 @@
 //! `AllocationChange`: a vault's allocation differs from the one last notified.
 //!
-//! A vault has one stored allocation for all bases, so that one reallocation creates one event. Allocations of different bases are not
-//! compared with each other: if the basis changes, the allocation is stored without an event.
+//! An allocation is read from a vault's strategies or from its exposure; that source is its basis. A vault has one stored allocation,
+//! whatever the basis, so that one reallocation creates one event. Allocations of different bases cannot be compared, so a change of the
+//! basis stores the new allocation without an event.
 
 use super::Readings;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
@@ -26,7 +27,7 @@ pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<V
     let told = last_notified::last(tx, Topic::Allocation, &subjects).await?;
     let (mut events, mut kept) = (Vec::new(), Vec::new());
     for allocation in now {
-        // All facts of one instant are one reading, so a later fact of the same instant is not compared with it.
+        // Facts with the same `observed_at` are one reading, so a fact is not compared with a stored fact of the same instant.
         let told = told.get(&allocation.vault_id).filter(|told| told.observed_at != allocation.observed_at);
         let before = told.and_then(|told| parts(&told.value, &allocation.basis));
         if let Some(before) = &before {
@@ -46,7 +47,7 @@ pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<V
     Ok(events)
 }
 
-/// The parts last notified, if they have the same basis.
+/// The parts of the allocation last notified; `None` if its basis is not `basis`.
 fn parts(told: &Value, basis: &str) -> Option<BTreeMap<String, u64>> {
     let parts = told.get("parts").filter(|_| told.get("basis").is_some_and(|it| it == basis))?;
     Some(parts.as_object()?.iter().filter_map(|(part, ppm)| Some((part.clone(), ppm.as_u64()?))).collect())

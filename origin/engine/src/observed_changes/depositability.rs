@@ -47,8 +47,8 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
     Ok(events)
 }
 
-/// The vaults' own states by instant. Of two states of one instant, the table keeps the one with the greater content hash, so that
-/// one is used here.
+/// The vaults' own states by instant. Of two states of one instant, the state with the greater content hash is used, because the table
+/// keeps the same state.
 type StatesByInstant<'b> = BTreeMap<At, &'b VaultState>;
 
 fn own_states<'b>(readings: &Readings<'b>) -> HashMap<&'b str, StatesByInstant<'b>> {

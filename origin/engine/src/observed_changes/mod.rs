@@ -7,13 +7,12 @@
 //! | `AllocationChange` | a tenth or more of a vault's allocation differs from the allocation last notified |
 //! | `RatingChange` | a published score or tier changes |
 //!
-//! The rules are in `shared::rules::observed_changes`. A key contains the subject, the instant of the reading and the change, so that a reading
-//! creates its event once, however often it is ingested.
+//! The rules are in `shared::rules::observed_changes`.
 //!
 //! # Invariants
 //!
-//! - An event's key is its subject, the reading's instant and the change, so a reading creates its event once
-//!   (`origin/tests/it/events/observed.rs`).
+//! - An event's key is its subject, the reading's instant and the change, so a reading creates its event once, however often the reading is
+//!   ingested (`origin/tests/it/events/observed.rs`).
 
 mod allocation;
 mod bad_debt;
@@ -34,7 +33,7 @@ pub struct Readings<'b> {
     pub states: Vec<&'b VaultState>,
     /// Vaults whose newest state changed.
     pub vaults: Vec<String>,
-    /// Vaults of reserves that changed.
+    /// Vaults whose deposit status comes from a reserve that changed.
     pub gated: Vec<String>,
     /// Vaults whose exposures changed.
     pub exposed: Vec<String>,

@@ -18,18 +18,18 @@ pub const SHOWN_IN: [Tag; 3] = [Tag::Vaults, Tag::Events, Tag::Security];
 /// A command of an editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verb {
-    /// Make it public, for the first time or again.
+    /// Make the event public, for the first time or again.
     Publish,
-    /// Withdraw it, and say why.
+    /// Withdraw the event.
     Retract {
         /// The reason, served to subscribers.
         reason: Option<String>,
     },
-    /// Mark it as promoted into the feed.
+    /// Mark the event as promoted into the feed.
     Promote,
 }
 
-/// Runs a command on one event in its own transaction. A running service notices it like any change of facts.
+/// Runs a command on one event in its own transaction. A running service picks up the new data version like that of an ingest batch.
 pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<PublicationResult, StoreError> {
     let now = clock.now();
     db.run_tx("event publication", move |tx| {

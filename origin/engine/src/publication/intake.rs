@@ -22,7 +22,7 @@ pub struct Intake {
 
 /// Writes events with their links and refreshes the feed. Their states do not change; new events are drafts.
 ///
-/// A record that replaces another also replaces all its links, whatever their instant.
+/// A record that replaces an earlier record of the event also replaces all of that record's links, whatever the links' instants.
 pub async fn intake_events(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<Intake, StoreError> {
     let taken = write(tx, events).await?;
     feed::refresh(tx, &taken.events, &taken.groups).await?;
@@ -66,7 +66,7 @@ pub fn initially_public<'a>(first_told: &[i64], events: impl IntoIterator<Item =
     first_told.iter().copied().filter(|id| !drafts.contains(id)).collect()
 }
 
-/// For each event, the record that the table keeps. Of two records that differ only in their publication, this is the draft.
+/// For each event, the record that the table keeps. Of two records that differ only in their publication, the draft is kept.
 fn newest<'a>(events: impl IntoIterator<Item = &'a EventRecord>) -> impl Iterator<Item = &'a EventRecord> {
     let rank = |event: &EventRecord| (event.observed_at, event.content_hash(), is_draft(event));
     let mut kept = BTreeMap::<i64, &EventRecord>::new();

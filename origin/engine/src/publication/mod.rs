@@ -8,12 +8,12 @@
 //! A transition, the feed's row and the captured operation are written in the caller's transaction, which holds the writers' lock
 //! ([`rds_store::ingest::publication::lock_writers`]). A transition to the present state changes and captures nothing: the result is
 //! [`PublicationResult::Already`]. A transition and its reversal capture two operations in their order, even within the same instant.
-//! Scores are left to the caller: after a transition of an event of type `Incident`, the vaults that it touches must be scored
-//! again, which [`commands`] does for operators' commands and `ingest` for observations.
+//! Scores are left to the caller: after a transition of an event of type `Incident`, the affected vaults must be scored again. [`commands`]
+//! does that for operators' commands, and `ingest` for observations.
 //!
-//! An event on a withheld chain changes its state like any other, but nothing is captured. When the chain is served again, an event
-//! that was published meanwhile appears in the feed without an operation. A retraction made meanwhile of an event that subscribers know
-//! as public is captured then ([`publish_pending_retractions`]).
+//! An event on a withheld chain changes its state like any other, but nothing is captured. When the chain is served again, an event that
+//! was published meanwhile appears in the feed without an operation. If subscribers have received an event as public and it was retracted
+//! meanwhile, the retraction is captured then ([`publish_pending_retractions`]).
 //!
 //! # Invariants
 //!
@@ -42,7 +42,8 @@ use std::collections::BTreeSet;
 pub const RATING_CHANGE_SOURCE: &str = "rating-change";
 /// The source of all other events that the service creates from its observations.
 pub const OBSERVED_CHANGE_SOURCE: &str = "observed-change";
-/// Sources whose events webhooks deliver under a type of their own. Ingest refuses them, because any feed could send such an event otherwise.
+/// Sources whose events webhooks deliver under a type of their own. Ingest refuses these sources; otherwise any feed could trigger such a
+/// webhook.
 pub const TYPED_SOURCES: [(&str, EventType); 1] = [(RATING_CHANGE_SOURCE, EventType::RatingChanged)];
 
 /// Operations held in memory at once, which bounds the memory for a batch of any size. An operation of an event that counts against
@@ -58,7 +59,6 @@ pub enum StreamOp {
 }
 
 impl StreamOp {
-    /// The frame's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             StreamOp::Published => "published",
@@ -99,9 +99,9 @@ pub struct Operation<'a, T> {
     pub stream_op: Option<StreamOp>,
     /// The row's id as the API serves it.
     pub event_id: String,
-    /// The vaults it concerns.
+    /// Ids of the affected vaults.
     pub vault_ids: Vec<String>,
-    /// The chains it concerns.
+    /// Every chain named in `body`. Once one of these chains is withheld, the operation is no longer delivered.
     pub chain_ids: Vec<i64>,
     /// The row exactly as the API serves it at this instant.
     pub body: &'a T,
@@ -130,7 +130,7 @@ pub async fn promote(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Publica
     outcome(tx, id, &moved, |state, promoted| state == PublicationState::Published && promoted).await
 }
 
-/// Withdraws a public event; the next newest event of its group then represents the group.
+/// Withdraws a public event; in the feed, the next newest event of its group then represents the group.
 pub async fn retract(
     tx: &mut Tx<'_>,
     id: i64,
@@ -183,14 +183,15 @@ async fn refresh_and_capture(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: 
     captured(tx, moved, op, now, |placed| Some(family(placed, op))).await
 }
 
-/// Appends the retraction of every retracted event that subscribers still believe to be public. Such an event was retracted while
-/// its chain was withheld; it is skipped until the chain is served again.
+/// Captures the outstanding retractions: of events that subscribers have received as public, and that were retracted while their chain was
+/// withheld. An event whose chain is still withheld is skipped.
 pub async fn publish_pending_retractions(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
     let owed = states::pending_retractions(tx).await?;
     captured(tx, &owed, StreamOp::Retracted, now, |_| Some(EventType::EventRetracted)).await
 }
 
-/// Captures an operation for each of these events that is served, and stores which of them subscribers now know as public.
+/// Captures an operation for each served event of `ids`, and stores whether subscribers have last received the event as public or as
+/// retracted.
 async fn captured(
     tx: &mut Tx<'_>,
     ids: &[i64],

@@ -22,9 +22,8 @@ use std::collections::{BTreeSet, HashSet};
 
 /// A backtest that was run, whatever its result.
 pub struct Tried {
-    /// The signal, outcome and horizon.
+    /// Signal, outcome and horizon, with the numbers of samples and losses and the requirements that are not met.
     pub row: TriedBacktest,
-    /// The result.
     pub found: Discrimination,
 }
 

@@ -1,4 +1,4 @@
-//! Claims of the service about itself, checked against its rows. A claim that any row contradicts is not shown.
+//! Claims of the service about itself, checked against the stored rows. A claim that any row contradicts is not shown.
 
 use super::backtests::Tried;
 use super::records::Kept;
@@ -59,7 +59,8 @@ pub async fn run(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<()
     foreseen(tx, tried, kept).await
 }
 
-/// The claim that published scores precede losses. It covers only what a public backtest of the published score supports.
+/// The claim that published scores precede losses. It is shown only if the backtest of the published score passes its gate and finds that
+/// vaults with lower scores lost more often.
 async fn foreseen(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(), StoreError> {
     let asked = (Signal::PublishedScore, OutcomeKind::PriceLoss, Horizon::Month);
     let Some(backtest) = tried.iter().find(|one| (one.row.signal, one.row.outcome, one.row.horizon) == asked) else {

@@ -13,7 +13,7 @@ use rds_shared::wire::Timestamp;
 use rds_store::research::{self as table, Given, NewRecord};
 use rds_store::{At, StoreError, Tx};
 
-/// Stores what the sources newly state about these records.
+/// Stores the findings `ids`, which a batch has just changed, as records.
 pub async fn insert_external(tx: &mut Tx<'_>, ids: &[String], now: Timestamp) -> Result<(), StoreError> {
     if ids.is_empty() {
         return Ok(());
@@ -112,7 +112,7 @@ fn figure(given: ExternalFigure) -> Figure {
     }
 }
 
-/// The counts per tier, best tier first.
+/// The source's figures in the type of the service's own results, with the tiers sorted from best to worst.
 fn found(given: &ExternalBacktest) -> Discrimination {
     let ppm = |share: Option<rds_facts::Share>| share.map(|share| Ppm(share.0.into()));
     let band = |band: &rds_facts::ExternalBand| Band { tier: band.tier, samples: band.samples, losses: band.losses };

@@ -8,13 +8,14 @@
 //!
 //! - A record is written once. A prediction is stored before its window begins and resolved once; the database refuses anything else
 //!   (`origin/tests/it/research/routes.rs`).
-//! - A gate asks whether there are enough samples, never what the result was; the discrimination report lists the comparisons that found nothing.
+//! - A gate checks whether there are enough samples, never what the result was; the discrimination report lists the comparisons that found
+//!   nothing.
 //! - Records of other parties name their provider, and none of their figures counts towards a gate of the service (`origin/tests/it/research/external.rs`).
 //! - A backtest uses nothing dated after its sample's instant; where later knowledge is used, its method says so.
 //! - A repeated price is not an observation: it supports neither a window without a loss nor a prediction. Series with impossible steps are left out, and each
 //!   record states how many.
-//! - A symbol's day is observed only if every vault with it was read that day; otherwise the last value of up to seven days before is used and the day is
-//!   `derived` (`origin/tests/it/assets/symbols.rs`).
+//! - A symbol's day is `observed` only if every vault of the symbol was read that day; otherwise the last value of up to seven days before
+//!   is used and the day is `derived` (`origin/tests/it/assets/symbols.rs`).
 
 mod backtests;
 mod claims;
@@ -48,24 +49,24 @@ const EVERY_SECONDS: i64 = 86_400;
 /// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Run {
-    /// New records.
+    /// Number of new records.
     pub records: u64,
-    /// New records that pass their gate.
+    /// Number of new records that pass their gate.
     pub promoted: u64,
-    /// Samples used by backtests.
+    /// Number of samples used by the backtests.
     pub samples: u64,
-    /// Predictions stored.
+    /// Number of new predictions.
     pub predicted: u64,
-    /// Predictions resolved.
+    /// Number of predictions whose outcome was stored.
     pub resolved: u64,
 }
 
-/// Runs now.
+/// Runs at once, whether or not a run is due.
 pub async fn run(db: &Db, clock: &Clock) -> Result<Run, StoreError> {
     Ok(run_if(db, clock.now(), |_, _| true).await?.unwrap_or_default())
 }
 
-/// Runs if the last run is a day old, covered other chains or used other rules, or if there was none.
+/// Runs if the last run is a day old, covered other chains or used another methodology version, or if there was no run yet.
 ///
 /// The condition is checked again under the lock, so only one of several processes runs.
 pub async fn run_due(db: &Db, clock: &Clock) -> Result<Option<Run>, StoreError> {

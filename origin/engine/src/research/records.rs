@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// Bytes of the digest in a record's id, after its kind.
 const ID_BYTES: usize = 8;
 
-/// The records of one run.
+/// Stores the records of one run and counts them.
 pub struct Kept {
     run: (i64, At),
     chain_ids: Vec<i64>,
@@ -27,7 +27,7 @@ impl Kept {
         Kept { run, chain_ids, records: 0, promoted: 0 }
     }
 
-    /// Stores a document about `counted` rows.
+    /// Stores a document. It passes its gate if `counted`, the number of rows that it is based on, is above 0.
     pub async fn document(
         &mut self,
         tx: &mut Tx<'_>,
@@ -84,13 +84,13 @@ impl Kept {
         Ok(())
     }
 
-    /// The result of the run.
     pub fn into_run(self) -> Run {
         Run { records: self.records, promoted: self.promoted, ..Run::default() }
     }
 }
 
-/// A record of a document. Its id is derived from the content and from `said`: the run, or the instant of the statement.
+/// A record of a document. The record's id is derived from the key, the content, and `said`: the number of the run, or the instant of the
+/// source's statement.
 pub(super) fn new_record(
     (kind, key): (RecordKind, &str),
     said: &[u8],
@@ -123,7 +123,7 @@ pub(super) fn new_record(
     })
 }
 
-/// Adds the fields by which claims are filtered.
+/// Adds level and surface, by which claims are filtered.
 pub(super) fn of_claim(record: NewRecord, claim: &Claim) -> NewRecord {
     NewRecord { level: Some(claim.level.as_str()), surface: Some(claim.surface.clone().into_owned()), ..record }
 }

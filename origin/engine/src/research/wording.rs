@@ -3,11 +3,11 @@
 use rds_shared::model::research::{Backtest, Grouping, Signal};
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, LOSS_FROM_BP, MAX_PRICE_RISE, OutcomeKind};
 
-/// Below this number of groups with losses the text warns of a small sample.
+/// Minimum number of groups with losses for which the text does not warn of a small number.
 const MIN_LOSS_GROUPS_WITHOUT_WARNING: u64 = 30;
 const ONE_PERCENT_BP: i64 = 100;
 
-/// The method of a backtest.
+/// The text that describes how a backtest was made.
 pub fn method(signal: Signal, outcome: OutcomeKind) -> String {
     let value = match signal {
         Signal::PublishedScore => "The value is the score published at that instant.",

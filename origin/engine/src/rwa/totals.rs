@@ -10,7 +10,7 @@ use rds_store::assets::rwa::{self, ObservationRow, SnapshotRow};
 use rds_store::{At, StoreError, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Days in the past that a late observation can still revise.
+/// Number of past days whose totals a late observation can still revise.
 const REVISED_DAYS: i64 = 366;
 
 /// Midnight at or before `at`.
@@ -18,7 +18,7 @@ pub fn day_of(at: Timestamp) -> Timestamp {
     Timestamp::from_seconds(at.as_seconds().div_euclid(DAY) * DAY)
 }
 
-/// An observation in whole cents, as the rules take it.
+/// Converts an observation to the input of the rules, with amounts in whole cents.
 pub fn observation(row: &ObservationRow) -> Observation {
     let cents = |usd: Option<f64>| usd.and_then(|usd| from_float(usd, 2).ok());
     Observation {
@@ -37,13 +37,13 @@ pub fn observation(row: &ObservationRow) -> Observation {
 /// Computes the days that the `new` observations affect, and every day from the last stored total up to the day of `now`. Returns the
 /// number of stored totals. `new` are the instants of the observations.
 ///
-/// Days before the first observation have no total. From then on every day has one, also a day without any observation, which is marked
-/// as such. A day is computed with the present identities, and only because of an observation: it is not restated because a mapping
-/// arrived later or a chain is withheld.
+/// Days before the first observation have no total. From then on every day has a total, even a day without any observation; the total
+/// states that. A total uses the product mappings of the time at which it is computed. A day before the newest stored total is revised only
+/// because of an observation, not because of a later mapping or a withheld chain.
 pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, new: &[At]) -> Result<u64, StoreError> {
     let deployments = rwa::deployments(&mut **tx, RWA_CATEGORIES).await?;
     let newest = rwa::newest_day(&mut **tx).await?;
-    // Once totals have begun, a day without deployments gets one too, because all their chains may be withheld.
+    // After the first total, a day without deployments gets a total, too, because the chains of all deployments may be withheld.
     if deployments.is_empty() && newest.is_none() {
         return Ok(0);
     }
@@ -51,7 +51,7 @@ pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, new: &[At]) -> Result<u64, 
     let since = newest.map_or(today, |at| at.0);
     let told: BTreeSet<Timestamp> = new.iter().map(|at| day_of(at.0)).collect();
     let first = told.first().map_or(since, |day| since.min(*day)).clamp(today.plus_seconds(-REVISED_DAYS * DAY), today);
-    // An observation counts for its day, and for the following days that it is carried forward to.
+    // An observation counts for its day, and is carried forward to the following days of `CARRY_DAYS`.
     let is_spoken_for = |day: Timestamp| told.range(day.plus_seconds(-(CARRY_DAYS - 1) * DAY)..=day).next().is_some();
     // Includes the day before, to determine whether totals have begun.
     let kept: BTreeMap<At, SnapshotRow> =

@@ -9,7 +9,7 @@ use rds_store::vaults::days;
 use rds_store::{At, StoreError, Tx};
 use std::collections::HashMap;
 
-/// The inputs that do not depend on the instant: when each vault began, and every incident that counts for it.
+/// The inputs that do not depend on the instant: when each vault was deployed or first seen, and every incident that counts against it.
 pub struct Histories {
     born: HashMap<String, Option<At>>,
     incidents: HashMap<String, Vec<IncidentRow>>,

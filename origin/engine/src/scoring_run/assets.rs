@@ -66,7 +66,8 @@ pub async fn score_assets(
     Ok(AssetRun { moved: moved.map(|score| score.asset_id).collect(), is_news })
 }
 
-/// Assets after all their dependencies, without recursion. Inside a cycle, the first in id order comes last.
+/// The ids of all assets, each after its dependencies. Within a cycle, the asset that is reached first comes last. Not recursive, because a
+/// chain of dependencies may have any length.
 fn dependency_order(rows: &BTreeMap<String, AssetRow>) -> Vec<&str> {
     let (mut order, mut done, mut path) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     for root in rows.keys() {
@@ -119,7 +120,7 @@ fn input(
     })
 }
 
-/// The sub-scores of the asset's chain: `None` on a settlement layer, which has no chain overlay; four nulls on a chain without a profile.
+/// The sub-scores of the asset's chain: `None` on a settlement layer, which has no chain overlay; four `None` on a chain without a profile.
 fn chain_profile(row: &AssetRow) -> Option<ChainSubScores> {
     let score = |stored: Option<i32>| stored.and_then(MilliPoints::new);
     (!row.is_settlement).then(|| {

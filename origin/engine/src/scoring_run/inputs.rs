@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 
 const DAY: i64 = 86_400;
 
-/// What all vaults share: protocols, assets, and the asset vectors of vaults that other vaults hold.
+/// The data that all vaults share: protocols, assets, and the asset vectors of vaults that other vaults hold.
 pub struct Market {
     protocols: HashMap<String, ProtocolRow>,
     assets: HashMap<String, ScoredAsset>,
@@ -35,18 +35,16 @@ pub struct Market {
 
 /// A vault, ready to be evaluated.
 pub struct Vault {
-    /// The stored row.
     pub row: VaultRow,
-    /// The inputs of the methodology.
     pub input: VaultInput,
     /// The source and instant of each input.
     pub observations: Observations,
-    /// Whether its net rate is far above those of its peers.
+    /// Whether the vault's net rate is an outlier among the vaults of the same asset and chain; set by `Peers::mark`.
     pub stands_out: bool,
 }
 
 impl Vault {
-    /// Counts the vault's inputs as of `now`.
+    /// Counts the vault's readings, outdated readings and non-finite inputs in `facts`, for the sanity checks.
     pub fn count(&self, now: Timestamp, facts: &mut RunFacts) {
         let row = &self.row;
         if let Some(At(at)) = row.state_observed_at {
@@ -59,7 +57,7 @@ impl Vault {
 }
 
 impl Market {
-    /// Loads the registries.
+    /// Loads the protocols and assets.
     pub async fn load(tx: &mut Tx<'_>) -> Result<Self, StoreError> {
         let assets = scoring::assets(tx).await?;
         let mut by_deployment = HashMap::new();
@@ -185,7 +183,7 @@ pub(super) fn parts(row: &VaultRow) -> Result<Vec<ExposurePart>, StoreError> {
         .map_err(|_| StoreError::Corrupt { column: "exposure.parts", text: parts.to_string() })
 }
 
-/// Ranks an Edge dependency below an unknown one, and an unknown one below a Core one.
+/// The worst of the dependencies' tiers; `None` is an unknown tier. From worst to best: Edge, unknown, Core, Prime.
 fn worst(tiers: &[Option<Tier>]) -> WorstDependency {
     match tiers.iter().flatten().min() {
         None if tiers.is_empty() => WorstDependency::None,

@@ -49,7 +49,7 @@ const HELD_RETRY_SECONDS: i64 = 60;
 /// Vaults evaluated at a time, which bounds the memory of a run.
 const CHUNK: usize = 2_000;
 
-/// The scope in the run record.
+/// Which vaults a run covered; stored in the run record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// Every vault.
@@ -70,9 +70,9 @@ pub struct VaultChange {
 pub struct Run {
     /// `None` if there was nothing to evaluate, or the run was held back and left no record.
     pub id: Option<String>,
-    /// Vaults evaluated.
+    /// Number of evaluated vaults.
     pub vaults: u64,
-    /// Vaults whose facts were updated without a published score.
+    /// Number of vaults whose facts were updated without a published score.
     pub kept: u64,
     /// Published changes, in order of vault ids.
     pub changes: Vec<VaultChange>,
@@ -93,7 +93,8 @@ pub async fn run_all(db: &Db, clock: &Clock) -> Result<Run, StoreError> {
     Ok(run_whole(db, clock.now(), None).await?.unwrap_or_default())
 }
 
-/// Scores everything if the last complete run is at least `every_seconds` old; otherwise returns `None`.
+/// Scores every asset and vault if the last full run is at least `every_seconds` old or a held-back run is to be retried; otherwise returns
+/// `None`.
 ///
 /// The age is checked again while holding the writers' lock, so only one of several processes runs.
 pub async fn run_due(db: &Db, clock: &Clock, every_seconds: i64) -> Result<Option<Run>, StoreError> {
@@ -153,7 +154,7 @@ pub async fn whole(tx: &mut Tx<'_>, now: Timestamp) -> Result<Run, StoreError> {
     Ok(run)
 }
 
-/// Evaluates the vaults of `ids` as of `now`. Changed rows get data version `version`, and the findings are added to `facts`.
+/// Evaluates the vaults of `ids` as of `now`. Changed rows get data version `version`; counts for the sanity checks are added to `facts`.
 ///
 /// Assets must be scored first, because vaults read their published scores.
 async fn evaluate(

@@ -36,7 +36,7 @@ impl<'a> Published<'a> {
         }
     }
 
-    /// Evaluates one vault, adds its result and counts it.
+    /// Evaluates one vault, adds the result to the chunk, and counts it in `facts` for the sanity checks.
     pub fn step(&mut self, vault: &Vault, facts: &mut RunFacts) -> Result<(), StoreError> {
         let (mut outcome, now) = (evaluate(&vault.input), self.run.computed_at);
         if vault.stands_out {
@@ -77,7 +77,7 @@ impl<'a> Published<'a> {
         Ok(())
     }
 
-    /// Adds a new vault while no run is published: its row has no score.
+    /// Adds a row without a score for a vault that is new while no run is published.
     pub fn add_unscored(&mut self, row: VaultRow) -> Result<(), StoreError> {
         let input = VaultInput::new(decode_enum("vault.asset_mode", &row.asset_mode)?);
         let outcome = evaluate(&input);

@@ -24,7 +24,6 @@ pub enum RunScope {
     All,
     /// The vaults that depend on changed facts.
     Touched {
-        /// The changed facts.
         touched: Touched,
         /// Whether scores of assets may change.
         assets: bool,

@@ -28,7 +28,7 @@ impl Suspects {
         }
     }
 
-    /// The vaults for one reason; none if the reason concerns all vaults.
+    /// The vaults that failed the check `reason`; empty if the check concerns all vaults together.
     pub fn of(&self, reason: Withheld) -> &FirstIds {
         const NONE: &FirstIds = &FirstIds { named: Vec::new(), more: 0 };
         match reason {

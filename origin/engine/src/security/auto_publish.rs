@@ -1,7 +1,7 @@
 //! The auto-publish pass: publishes the drafts that need no editor.
 //!
-//! A pass publishes at most fifty drafts, those of the oldest attacks first, so that new drafts never delay older ones. The others wait
-//! for the next pass.
+//! A pass publishes at most fifty drafts, those of the oldest attacks first, so that new drafts never delay older drafts. Further drafts
+//! wait for the next pass.
 
 use super::{Promoted, promotion, publish, record};
 use crate::clock::Clock;
@@ -11,7 +11,7 @@ use rds_store::ingest::publication::lock_writers;
 use rds_store::{Db, StoreError, Tx, security};
 use serde::Serialize;
 
-/// Maximum rows per pass.
+/// Maximum number of drafts that a pass publishes.
 pub const BATCH: u32 = 50;
 
 /// The result of a pass.
@@ -19,9 +19,9 @@ pub const BATCH: u32 = 50;
 pub struct Pass {
     /// The published rows, in the order of publication.
     pub published: Vec<i64>,
-    /// Rows whose event in the feed was created, changed or withdrawn.
+    /// Number of rows whose event in the feed was created, changed or withdrawn.
     pub promoted: u64,
-    /// Drafts that wait for the next pass.
+    /// Number of drafts that wait for the next pass.
     pub waiting: u64,
 }
 

@@ -9,7 +9,7 @@ use rds_store::ingest::publication::lock_writers;
 use rds_store::{Db, StoreError, Tx, security};
 use serde::Serialize;
 
-/// The result of a requested state.
+/// The result of an editor's request to change a row's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Edited {
@@ -31,7 +31,7 @@ pub enum Edited {
     Unknown,
 }
 
-/// Gives the row this state, in its own transaction. `reason` is stored with states other than published.
+/// Sets the row's state in its own transaction. `reason` is stored with every state except `published`.
 pub async fn run(
     db: &Db,
     clock: &Clock,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The tracked universe is the stored protocols, vaults, assets, markets and reserves. A row touches the tracked universe if it names a
-//! protocol, or if one of its victims is the contract of a vault, an asset, a market or a reserve.
+//! protocol, or if one of its victims is the contract of a vault, an asset, a market or a reserve, or of the asset of a vault or a reserve.
 //!
 //! A row is published by an editor ([`editing`]) or by the auto-publish pass ([`auto_publish`]). The pass runs with every batch that may
 //! make a draft publishable, and on the operator's command. A published row that touches the tracked universe is promoted into the events
@@ -41,9 +41,10 @@ use rds_store::service::tags;
 use rds_store::{StoreError, Tx, security};
 use std::collections::BTreeMap;
 
-/// Fact kinds that make up the tracked universe, including the registry's own rows.
+/// Fact kinds that may change which rows touch the tracked universe. `protocol` is not among them, because ingest accepts a row only if the
+/// protocol that it names exists.
 const UNIVERSE: [&str; 5] = ["security_event", "vault", "asset", "market", "market_reserve"];
-/// Fact kinds that may make a draft publishable, cause a chain to be served again, or give a row another event.
+/// Fact kinds that may make a draft publishable, cause a chain to be served again, or change the event that represents a row.
 const REGISTRY: [&str; 5] = ["security_event", "loss_case", "chain", "incident_link", "event"];
 
 /// Tags touched by a change of the registry.
@@ -52,9 +53,9 @@ pub const SHOWN_IN: [Tag; 2] = [Tag::Events, Tag::Security];
 /// The effects of a batch on the registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// Rows that have begun or ceased to touch the tracked universe.
+    /// Number of rows that have begun or ceased to touch the tracked universe.
     pub judged: u64,
-    /// Rows that the auto-publish pass published.
+    /// Number of rows that the auto-publish pass published.
     pub published: u64,
     /// The resulting changes of the feed.
     pub promoted: Promoted,

@@ -1,9 +1,9 @@
 //! Promotion: an event of the feed represents a published row that touches the tracked universe.
 //!
-//! If an incident was reported separately with the row's key (`event_key` `{source}-{source_id}`), that incident is the event. Otherwise
-//! an event of type `SecurityEvent` is created. It is not an incident, because scores count incidents and a registry's report must not
-//! change scores. The created event follows its row: it is corrected with the row, and retracted if the row turns out to touch
-//! nothing tracked. An event that an editor retracted stays retracted.
+//! If an incident was reported separately with the row's key (`event_key` `{source}-{source_id}`), that incident is the event. Otherwise an
+//! event of type `SecurityEvent` is created. It is not an incident, because scores count incidents and a registry's report must not change
+//! scores. The created event is corrected when its row changes, and retracted if the row no longer touches the tracked universe. An event
+//! that an editor retracted stays retracted.
 
 use crate::publication::{
     How, PublicationResult, intake_events, promote as promote_event, publish, publish_new, retract,
@@ -24,7 +24,7 @@ const KEY_PREFIX: &str = "security-";
 /// Reason for retracting a created event when the incident itself is reported.
 const REASON_REPORTED: &str = "the incident was reported separately";
 
-/// Reason for retracting a created event when its row touches nothing tracked.
+/// Reason for retracting a created event when its row no longer touches the tracked universe.
 const REASON_UNTRACKED: &str = "the report no longer concerns anything that is tracked";
 
 /// The key of the event created from a row.
@@ -40,9 +40,9 @@ pub(super) fn event_of(id: i64) -> i64 {
 /// What promotion changed in the feed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Promoted {
-    /// Rows whose event in the feed was created, changed or withdrawn.
+    /// Number of rows whose event in the feed was created, changed or withdrawn.
     pub rows: u64,
-    /// Events that became public.
+    /// Number of events that became public.
     pub published: u64,
 }
 

@@ -196,7 +196,8 @@ fn shares(rows: &[&RwaRow]) -> Vec<SourceShare> {
     source_mix(by_source.iter().map(|(source, (products, cents))| (*source, *products, *cents)))
 }
 
-/// Each source's part of a total, largest first, with its share.
+/// The rows of a breakdown by source, largest value first. `parts` are source, number of products and cents; each row also gets its share
+/// of the total.
 pub fn source_mix<'a>(parts: impl Iterator<Item = (&'a str, u64, i64)> + Clone) -> Vec<SourceShare> {
     let total: i128 = parts.clone().map(|(_, _, cents)| i128::from(cents)).sum();
     let share = |cents: i64| {

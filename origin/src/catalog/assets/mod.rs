@@ -1,6 +1,6 @@
 //! Assets of the catalog: every asset encoded for its lists, with the data for details and coverage.
 //!
-//! They are rebuilt only when served asset data changed, and are otherwise shared with the previous catalog.
+//! The assets are rebuilt only when served asset data changed, and are otherwise shared with the previous catalog.
 
 pub mod coverage;
 mod reviewers;
@@ -34,9 +34,9 @@ pub struct Asset {
     pub renewal: Renewal,
     /// The row for the enriched list.
     pub encoded: EncodedAsset,
-    /// The source that discovered it.
+    /// The source that discovered the asset.
     pub discovery: Discovery,
-    /// For real-world assets only.
+    /// The additional data of a real-world asset; `None` for other assets.
     pub rwa: Option<Rwa>,
     chain_slug: String,
 }
@@ -46,7 +46,7 @@ pub struct Asset {
 pub struct Rwa {
     /// The list row; its score is the headline score.
     pub row: RwaRow,
-    /// The row for the list.
+    /// The row for the list of real-world assets.
     pub encoded: EncodedAsset,
 }
 
@@ -67,7 +67,7 @@ pub struct Assets {
     pub facets: PreencodedBody,
     /// The facets of real-world assets.
     pub rwa_facets: PreencodedBody,
-    /// Reviewers, by id.
+    /// Reviewers, in ascending order of ids.
     pub reviewers: Vec<Reviewer>,
     sources: Vec<SourceRow>,
     candidates: Vec<CandidateRow>,
@@ -252,7 +252,7 @@ fn without_a_total(identity: IdentityStatus) -> rds_shared::rules::rwa_totals::E
     }
 }
 
-/// The newest current statement of each figure, by asset.
+/// For each asset, the newest value of each figure that was stated for the last `CARRY_DAYS` days up to `day`.
 fn metrics(observations: &[ObservationRow], day: Option<Timestamp>) -> BTreeMap<i64, RwaMetrics> {
     let Some(day) = day else { return BTreeMap::new() };
     let from = day.plus_seconds(-(CARRY_DAYS - 1) * DAY);

@@ -42,7 +42,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, F
     encoded::data_with_body_etag(call, live.get()?.version, &data)
 }
 
-/// The newest days of one index, oldest first.
+/// The levels of one index on its newest days, in ascending order of days.
 pub async fn levels(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::IndexLevels>) -> Result<Answer, Failure> {
     let index = find(db, &call).await?;
     let days = call.get(params::IndexDays) as usize;

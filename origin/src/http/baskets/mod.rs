@@ -1,9 +1,9 @@
-//! Baskets: the versions in force, one version, and the histories.
+//! Baskets: the versions in force, one version, and the histories of versions, changes and methodologies.
 //!
-//! A version's ETag is its content hash; a rebalance that reproduces the version does not change the response. If the response also
-//! shows something that the hash does not cover (a withheld constituent, deprecation, a new name of the basket), the ETag covers that
-//! too, so that older cached responses do not match. The URL of a version may be cached for a year: only a withheld constituent can
-//! change its response.
+//! A version's ETag is its content hash; a rebalance that reproduces the version does not change the response. A response may also show
+//! data that the hash does not cover: a withheld constituent, a deprecation, or a new name of the basket. The ETag then also covers the
+//! body, so that older cached responses do not match. The URL of a version may be cached for a year: only a withheld constituent can change
+//! its response.
 
 pub mod indices;
 pub mod reference_rates;

@@ -151,7 +151,7 @@ impl Answer {
         Answer { unknown_values, ..self }
     }
 
-    /// 204.
+    /// 204, without a body.
     pub fn no_content() -> Self {
         Answer { status: StatusCode::NO_CONTENT, ..Self::json(Bytes::new()) }
     }

@@ -1,4 +1,4 @@
-//! Reading of request bodies, within a size limit and a memory limit for their kind of sender.
+//! Reads request bodies, within a size limit for each body and a memory limit for all bodies from one kind of sender.
 
 use crate::http::exchange::answer::Failure;
 use crate::http::transport::held_bytes::{HeldBytes, Share};
@@ -40,8 +40,8 @@ async fn next_within(patience: Duration, body: &mut Body) -> Result<Option<Bytes
     Ok(None)
 }
 
-/// Reads all of `body`. More than `cap` bytes, announced or sent, is 413, and at most `cap` bytes are held. 503 if `memory` has no
-/// room.
+/// Reads all of `body`, and holds at most `cap` bytes. Fails with 413 if the body announces or sends more than `cap` bytes, and with 503 if
+/// `memory` has no room.
 pub async fn read(mut body: Body, cap: usize, memory: &HeldBytes) -> Result<Held<'_>, Failure> {
     let mut share = memory.share();
     if body.is_end_stream() {

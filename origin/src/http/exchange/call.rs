@@ -27,7 +27,7 @@ pub struct Call {
     pub query: Query,
     /// Filter values that are in no registry, as the text of the response header.
     pub unknown_values: Option<String>,
-    /// The listener and connection it arrived on.
+    /// The listener and connection that the request arrived on.
     pub through: Ingress,
     /// The authenticated caller.
     pub principal: Principal,
@@ -158,7 +158,7 @@ impl<R> Deref for RouteCall<'_, R> {
 }
 
 impl<'c, R: Row> RouteCall<'c, R> {
-    /// The parsed query.
+    /// The parsed query, typed by the row `R`.
     pub fn query(self) -> RowQuery<'c, R> {
         RowQuery::of(&self.call.query)
     }

@@ -28,7 +28,7 @@ fn check(live: &LiveCatalog, chain: ChainId, found: Namespace) -> Result<(), Str
     }
 }
 
-/// The 400 for one parameter of the query.
+/// The 400 error for the query parameter `parameter`.
 pub(in crate::http) fn refused(parameter: &'static str, reason: String) -> ApiError {
     ApiError::invalid(ErrorCode::AddressNamespaceMismatch, vec![Detail::new(In::Query, parameter, reason)])
 }

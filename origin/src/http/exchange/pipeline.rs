@@ -33,8 +33,8 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
         Ok(result) => result,
         Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
     };
-    // Scores withheld on purpose, a snapshot not built yet and a shutdown are reported elsewhere. Repeated requests for them must not
-    // count as failures of the service.
+    // A 503 for withheld scores, for a snapshot that is not built yet or during a shutdown reports an intended state. It must not count as
+    // a failure of the service.
     let is_withheld = matches!(&result, Err(Failure::Api(error)) if matches!(
         error.code,
         ErrorCode::FailClosed | ErrorCode::MaterializationUnavailable | ErrorCode::ShuttingDown

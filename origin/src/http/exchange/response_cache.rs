@@ -40,7 +40,7 @@ pub struct CacheKey<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     pub etag: String,
-    /// The data version that it was made from.
+    /// The data version that the page was made from.
     pub version: i64,
     /// Filter values that are in no registry, as the text of the response header.
     pub unknown_values: Option<String>,

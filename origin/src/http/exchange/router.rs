@@ -30,8 +30,8 @@ use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a response waits for a tag version that the edge knows and this process does not. Far less than the edge waits for the
-/// response.
+/// How long a response waits for a tag version that the edge knows and this process does not. The wait must be far shorter than the time
+/// for which the edge waits for the response.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Checks that `principal` may call the matched route, parses the request and calls the route's handler.

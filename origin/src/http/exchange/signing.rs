@@ -7,7 +7,7 @@ use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest, VerifiedHead, sig
 use rds_shared::wire::headers;
 use std::sync::OnceLock;
 
-/// A complete body. Its digest is computed on first use and kept, also for clones made after that.
+/// A complete body. Its digest is computed on first use and kept; clones made afterwards share it.
 #[derive(Debug, Clone, Default)]
 pub struct HashedBody {
     bytes: Bytes,
@@ -49,7 +49,7 @@ impl Eq for HashedBody {}
 pub struct Unsigned {
     /// The response, complete but for the signature.
     pub response: Response,
-    /// Its body; `None` for a stream.
+    /// The body of the response; `None` for a stream.
     pub body: Option<HashedBody>,
 }
 
@@ -61,7 +61,8 @@ pub struct AnswerSigner {
 }
 
 impl AnswerSigner {
-    /// The signer for the request of `vouched`. `None` for v1, because Workers of the previous release check no answer signature.
+    /// The signer for the request of `vouched`. `None` for a v1 assertion, because Workers of the previous release check no answer
+    /// signature.
     pub fn of(vouched: &VerifiedHead<'_>) -> Option<Self> {
         vouched.is_proven().then(|| Self::with(vouched.key(), vouched.assertion().nonce()))
     }

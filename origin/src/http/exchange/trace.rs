@@ -30,7 +30,7 @@ impl Ingress {
 /// them.
 #[derive(Debug)]
 pub struct Trace {
-    /// The listener and connection it arrived on.
+    /// The listener and connection that the request arrived on.
     pub through: Ingress,
     /// The edge's request id, once the assertion is verified; `None` before and on the other listeners.
     pub request_id: Option<RequestId>,

@@ -22,7 +22,7 @@ pub enum Refusal {
     Principal,
     /// The nonce was used before.
     Replayed,
-    /// Too many nonces to remember; a request whose nonce cannot be remembered is refused.
+    /// The memory for nonces is full. The request is refused, because it could be replayed if its nonce is not stored.
     Full,
 }
 
@@ -45,7 +45,8 @@ impl RequestOrigin {
     }
 }
 
-/// Maximum validity of an assertion: twice the clock skew, because the edge's clock may be that far ahead of this one.
+/// Maximum time for which this process accepts an assertion, in seconds: the edge's clock may be up to the clock skew behind this one or
+/// ahead of it.
 const LIFETIME_SECONDS: i64 = 2 * MAX_SKEW_SECONDS;
 /// Shards with a lock each, so that requests on different threads seldom contend.
 const SHARDS: usize = 16;
@@ -125,7 +126,7 @@ impl Hasher for IdentityHasher {
     }
 }
 
-/// The same 401 for every reason, which is only logged; 503 if no more nonces can be remembered.
+/// The response to a refused request: 401 without the reason, which only the log contains; 503 if no more nonces can be stored.
 pub(in crate::http) fn refusal_of(metrics: &Metrics, refusal: Refusal) -> Failure {
     metrics.assertions_refused.fetch_add(1, Relaxed);
     tracing::debug!(?refusal, "an assertion was refused");

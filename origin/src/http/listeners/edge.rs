@@ -1,8 +1,11 @@
-//! The edge listener. A request without a valid edge assertion learns nothing, not even which routes exist, and costs very little.
+//! The edge listener. A response to a request without a valid edge assertion reveals nothing, not even which routes exist, and costs very
+//! little.
 //!
 //! The head is verified first: form, key, age, signature, and that the nonce is new. Only then is the body read and compared with the
-//! signed digest. Assertions of the previous release (v1) can be verified only with the body, so the body is read once form, key and
-//! age are right, within five seconds and within a small memory limit for all such bodies. The next release refuses v1.
+//! signed digest.
+//!
+//! Assertions of the previous release (v1) can be verified only with the body. Such a body is read once form, key and age are right, within
+//! five seconds and within a small memory limit for all such bodies. The next release refuses v1.
 
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::body::{self, Held};
@@ -23,8 +26,8 @@ use rds_shared::wire::{RequestId, headers};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Body limit for paths without a limit of their own. It equals the limit of messages, so that the limit does not reveal which paths
-/// exist.
+/// Body limit for paths without a limit of their own. It equals the limit of the edge's messages, so that a refusal does not reveal which
+/// paths exist.
 const BODY_BYTES: usize = link::MESSAGE_BYTES;
 /// Time limit for reading an unverified body.
 const UNVERIFIED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -49,8 +52,8 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
     let vouched = match assertion.verify_head(&server.assertion_keys, covered, now) {
         Ok(vouched) => vouched,
         Err(fault) => {
-            // If the edge made the assertion, the refusal is signed, so that the edge learns from an expired assertion that one of the
-            // two clocks is wrong.
+            // If the edge made the assertion, the refusal is signed. An edge whose assertion has expired then knows that one of the two
+            // clocks is wrong.
             let key = assertion.signer(&server.assertion_keys, &covered);
             trace.signer = key.map(|key| AnswerSigner::with(key, assertion.nonce()));
             return Err(refused(server, trace, Refusal::Assertion(fault)));
@@ -125,8 +128,8 @@ async fn read_unverified<'a>(
     body::read_within(UNVERIFIED_BODY_TIMEOUT, body, cap, memory).await
 }
 
-/// The response to a request without a valid assertion. It closes the connection, so that the edge's retry may reach another
-/// process, whose clock or keys are right.
+/// The refusal of a request without a valid assertion. It closes the connection, so that the edge's retry may reach another process with
+/// the right clock or keys.
 fn refused(server: &Server, trace: &mut Trace, refusal: Refusal) -> Failure {
     trace.hangs_up = true;
     refusal_of(&server.app.metrics, refusal)

@@ -55,7 +55,7 @@ fn bad_field(name: &'static str, reason: &str) -> ApiError {
     ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, name, reason)])
 }
 
-/// Looks up a key: [`KeyLookup`] to [`KeyLookupResponse`].
+/// Answers a [`KeyLookup`] with a [`KeyLookupResponse`].
 async fn question(app: &App, question: &KeyLookup) -> Result<Answer, Failure> {
     let text = match &question.text {
         None => None,
@@ -69,14 +69,15 @@ async fn question(app: &App, question: &KeyLookup) -> Result<Answer, Failure> {
     };
     app.edge_seen.note(&app.db).await?;
     let answer = known::look_up(&app.db, &app.prover, &question.digest, &question.shown, text).await?;
-    // `told` is set for keys only: changes of keys are sent until the edge acknowledges them, but the revocation of an index
-    // token is sent once, by the command.
+    // `told` promises the edge every later change of the record. It is set for keys only: changes of keys are sent until the edge
+    // acknowledges them, but the revocation of an index token is sent once, by the command.
     let is_key = question.shown.starts_with(Kind::ApiKey.prefix());
     let told = is_key && edge_outbox::is_sender_alive(&app.db, outbox::SENDER_SEEN_SECONDS).await?;
     Answer::value(&KeyLookupResponse { answer, told })
 }
 
-/// Stores the edge's counts of responses given without the origin: [`EdgeAnswers`] to 204. Minutes that are too old are ignored.
+/// Stores the counts in [`EdgeAnswers`]: responses that the edge gave without the origin. Ignores minutes that are too old or in the
+/// future.
 async fn answered(app: &App, answers: &EdgeAnswers) -> Result<Answer, Failure> {
     // The edge counts by the wall clock; the status feed uses the domain time.
     let (now, wall) = (app.clock.now(), app.clock.wall());
@@ -97,7 +98,7 @@ async fn answered(app: &App, answers: &EdgeAnswers) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-/// Adds requests that the edge counted: [`UsageBatch`] to 204, after which the edge does not send the batch again.
+/// Adds the requests of a [`UsageBatch`] to the stored counts. After the 204, the edge does not send the batch again.
 async fn counted(app: &App, batch: UsageBatch) -> Result<Answer, Failure> {
     let (digest, sequence) = (batch.digest, batch.sequence);
     let batch = Batch::check(batch).map_err(|faults| ApiError::invalid(ErrorCode::InvalidBody, faults))?;

@@ -64,7 +64,6 @@ impl Listeners {
         })
     }
 
-    /// The bound addresses.
     pub fn addresses(&self) -> anyhow::Result<Addresses> {
         Ok(Addresses {
             edge: self.edge.local_addr()?,
@@ -73,8 +72,8 @@ impl Listeners {
         })
     }
 
-    /// Serves until `stop`, then closes: the process reports not ready, the edge and relay listeners accept no new connections and
-    /// finish running requests (ten seconds at most), and the admin listener closes last, so that the draining can be watched.
+    /// Serves until `stop`, then drains: the process reports not ready, and the edge and relay listeners accept no new connections and
+    /// finish running requests within ten seconds. The admin listener closes last, so that operators can watch the draining.
     pub async fn serve(self, server: Arc<Server>, stop: impl Future<Output = ()>) {
         let (phase, watched) = watch::channel(Phase::AllOpen);
         // Dropping this future drops all connections.

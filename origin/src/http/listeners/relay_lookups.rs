@@ -1,9 +1,9 @@
 //! Key look-ups of the relay listener. Each look-up costs database time, and any caller can cause one.
 //!
-//! A key is never refused because of its address: even after many guesses from an address, its next key is looked up and accepted if it
-//! is valid. The cost is bounded by permits instead. Keys that were valid before need no permit. New keys share a few permits, and new
-//! keys from addresses that have spent their budget for rejected keys share fewer, in order of arrival. For such addresses, keys of which
-//! only a bcrypt hash is stored are verified one at a time.
+//! A key is never refused because of the caller's address: even after many guesses from an address, the next key from it is looked up, and
+//! accepted if it is valid. The cost is bounded by permits instead. Keys that were valid before need no permit. New keys share a few
+//! permits, and new keys from addresses that have spent their budget for rejected keys share fewer, in order of arrival. For such
+//! addresses, keys of which only a bcrypt hash is stored are verified one at a time.
 
 use crate::keys::bcrypt_rows::LegacyKeyVerifier;
 use crate::keys::known::{self, LookupError};

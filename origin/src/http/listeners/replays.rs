@@ -4,9 +4,9 @@
 //! its nonce in the database before the change. So does a request that opens a stream: it uses one of its key's streams and sends
 //! data long after the assertion has expired.
 //!
-//! Reads spend no nonce in the database. A captured read that is replayed to another process while its assertion is valid only
-//! shows facts that are at most a minute newer, and preventing such replays would make lists depend on the database. The edge's own
-//! messages spend none either: usage batches have sequence numbers, and a key look-up changes nothing.
+//! Reads spend no nonce in the database, because lists would then depend on the database. A captured read can be replayed to another
+//! process while its assertion is valid, but only shows facts that are at most a minute newer. The edge's own messages spend no nonce
+//! either: usage batches have sequence numbers, and a key look-up changes nothing.
 
 use crate::http::exchange::trace::Ingress;
 use rds_shared::route::{Method, Route, RouteId};
@@ -14,7 +14,8 @@ use rds_store::Db;
 use rds_store::StoreError;
 use rds_store::keys::spent_assertions;
 
-/// Whether a request of `route` spends its nonce in the database before it is answered. All methods but GET do, unless listed here.
+/// Whether a request of `route` spends its nonce in the database before it is answered. Requests with a method other than GET do, unless
+/// their route is listed here.
 pub fn is_spent_everywhere(route: &Route) -> bool {
     match route.id {
         RouteId::EventStream => true,

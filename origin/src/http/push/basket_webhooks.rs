@@ -1,6 +1,6 @@
 //! Management of webhook subscriptions to baskets.
 //!
-//! They follow the same rules as generic subscriptions. Which events they receive depends on the basket and on whether they are
+//! A subscription to a basket follows the same rules as a generic one. Which events it receives depends on the basket and on whether it is
 //! pinned to a version.
 
 use crate::http::exchange::answer::{Answer, Failure};

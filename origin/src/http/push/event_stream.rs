@@ -25,7 +25,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Opens a stream, or refuses it with an ordinary response. HEAD gets the headers of the stream and opens none.
+/// Opens a stream, or refuses it with an ordinary response. HEAD gets the headers of a stream, but opens no stream.
 pub async fn open(
     live: &LiveCatalog,
     sources: &Arc<StreamSources>,

@@ -155,9 +155,9 @@ fn signing(
 pub(in crate::http) struct State {
     /// `active`, `paused` or `disabled`.
     pub(in crate::http) status: &'static str,
-    /// Why it is disabled.
+    /// Why the subscription is disabled; `None` if it is not.
     pub(in crate::http) disabled_reason: Option<DisabledReason>,
-    /// When a pause ends.
+    /// When the pause ends; `None` if the subscription is not paused.
     pub(in crate::http) paused_until: Option<Timestamp>,
 }
 

@@ -12,7 +12,7 @@ use rds_shared::wire::{ApiError, Data};
 use rds_store::Db;
 use rds_store::events::{feed, pages};
 
-/// Events in a curator's detail; its events route serves the others.
+/// Maximum number of events in a curator's detail, the newest first. `GET /v1/curators/{id}/events` lists all of them.
 const EVENTS_IN_DETAIL: u32 = 5;
 
 /// Every known curator, paged and sorted.

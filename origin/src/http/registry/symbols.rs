@@ -21,7 +21,7 @@ pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::AssetSymbols>) -> Re
     Ok(encoded::list(&call, catalog.version, call.part(&rows)))
 }
 
-/// The days of one symbol, oldest first. Days without stored readings are left out.
+/// The daily totals of one symbol, oldest day first. Days without stored readings are left out.
 pub async fn history(
     live: &LiveCatalog,
     db: &Db,

@@ -6,7 +6,7 @@ use crate::http::exchange::call::Call;
 use crate::http::exchange::encoded;
 use rds_shared::scoring::methodology::Methodology;
 
-/// The document. It depends on no facts, so it is also served before the first catalog is loaded.
+/// The published methodology. It depends on no facts, so it is also served before the first catalog is loaded.
 pub fn methodology(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     let version = live.current().map_or(0, |catalog| catalog.version);
     encoded::data_with_body_etag(call, version, &Methodology::current())

@@ -29,7 +29,6 @@ pub fn events(live: &LiveCatalog, call: RouteCall<'_, routes::SecurityEventList>
     page(&call, catalog.version, served(&rows, admitted), &MoreMeta::new(admitted, total))
 }
 
-/// The loss board.
 pub fn losses<R: Row>(live: &LiveCatalog, call: RouteCall<'_, R>) -> Result<Answer, Failure> {
     let admitted = call.page()?;
     let catalog = live.get()?;

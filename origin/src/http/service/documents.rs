@@ -4,7 +4,7 @@ use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use rds_shared::wire::{ApiError, etag};
 
-/// The page that the path names.
+/// The documentation page that the path names; 404 if there is none.
 pub fn file(call: &Call) -> Result<Answer, Failure> {
     let name = call.found.path.first().map_or("", String::as_str);
     let document = rds_docs::find(name).ok_or_else(|| ApiError::not_found("page"))?;

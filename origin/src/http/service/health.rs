@@ -44,8 +44,8 @@ pub async fn health(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
     }
 }
 
-/// Counts in a separate task, so that a count that exceeds this request's time limit is still stored for the next request. If another
-/// request is already counting, waits until that count has ended.
+/// Counts in a separate task: a count that takes longer than this request may wait is still stored for the next request. If another request
+/// is already counting, waits until that count has ended.
 async fn count(app: &Arc<App>) -> Result<(), StoreError> {
     let Ok(turn) = app.counting.clone().try_lock_owned() else {
         drop(app.counting.lock().await);

@@ -16,7 +16,7 @@ pub(in crate::http) struct Limits {
     pub(in crate::http) head: Duration,
     /// Maximum idle time between two requests.
     pub(in crate::http) idle: Duration,
-    /// Replaces `head` and `idle` for an unproved connection while at least half of its share of the connections is
+    /// Replaces `head` and `idle` for a stranger's or an unproved connection while at least half of the slots for such connections are
     /// taken.
     pub(in crate::http) crowded: Duration,
     /// How often the limits are checked. A connection may exceed a limit by this much, but needs only one timer for all its
@@ -34,7 +34,7 @@ pub struct ConnectionState(Arc<Shared>);
 struct Shared {
     /// Set once the connection streams.
     source: OnceLock<Option<FrameStreamHandle>>,
-    /// The number of steps of its requests; the lowest two bits are the latest [`Step`].
+    /// The upper bits count the steps of all requests; the lowest two bits are the latest [`Step`].
     steps: AtomicU64,
     /// The connection's entry in the listener's count; `None` without a listener.
     entry: Option<ConnectionEntry>,

@@ -30,7 +30,7 @@ use tokio::sync::Notify;
 
 /// How long a peer stays known after its last authenticated request, in seconds.
 const KNOWN_SECONDS: u64 = 600;
-/// A connection extends its peer's time as a known peer at most once per this many seconds.
+/// Minimum time between two extensions of a peer's time as a known peer by the same connection, in seconds.
 const REFRESH_SECONDS: u64 = 30;
 /// Maximum known peers; the one that would expire first makes room.
 const MAX_KNOWN_PEERS: usize = 4_096;
@@ -106,7 +106,7 @@ pub(in crate::http) struct ConnectionSlot(ConnectionState);
 /// The share that a connection is in, and whether at least half of that share is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum PeerClass {
-    /// A request on it was authenticated.
+    /// A request on the connection was authenticated.
     Proved,
     /// The connection of a known peer, without an authenticated request.
     Unproved {
@@ -121,7 +121,7 @@ pub(in crate::http) enum PeerClass {
 }
 
 impl Connections {
-    /// A listener of that name without connections. If `allow` is not empty, only its addresses may connect.
+    /// The listener `name`, without connections. If `allow` is not empty, only its addresses may connect.
     pub fn new(name: &'static str, bounds: Bounds, allow: Vec<Cidr>) -> Arc<Self> {
         Arc::new(Connections {
             name,
@@ -139,7 +139,7 @@ impl Connections {
         self.bounds
     }
 
-    /// The open connections now.
+    /// The current load.
     pub fn open(&self) -> Open {
         let (held, now) = (self.held(), self.seconds());
         Open {

@@ -34,7 +34,7 @@ impl HeldBytes {
         self.now.load(Relaxed)
     }
 
-    /// The most bytes in memory so far.
+    /// Maximum number of bytes that were in memory at once.
     pub fn maximum(&self) -> u64 {
         self.maximum.load(Relaxed)
     }

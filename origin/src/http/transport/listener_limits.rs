@@ -22,7 +22,7 @@ const OTHER_FILES: usize = 256;
 pub struct Bounds {
     /// Connections of known peers.
     pub known: usize,
-    /// Of these, connections on which no request was authenticated yet.
+    /// Part of `known`: connections on which no request was authenticated yet.
     pub unproved: usize,
     /// Connections of all strangers together.
     pub strangers: usize,

@@ -28,7 +28,7 @@ pub(in crate::http) struct Socket {
     is_capped: bool,
     /// The timer of a write that waits for the client.
     stalled: Option<Pin<Box<Sleep>>>,
-    /// The rest of the stream, set once its beginning has been written.
+    /// The frames that remain of a stream; set once everything before them has been written.
     pub(in crate::http) frames: Option<FrameStream>,
 }
 
@@ -114,7 +114,7 @@ impl AsyncWrite for Socket {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         self.line.record_step_after(Step::Answered, Step::Idle);
-        // Everything has been written. Ending the HTTP connection here frees its buffers.
+        // Everything before the frames has been written. The error below ends the HTTP connection, which frees its buffers.
         if self.frames.is_none()
             && let Some(source) = self.line.source()
             && source.has_begun()

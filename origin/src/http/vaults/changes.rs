@@ -1,6 +1,6 @@
 //! The change feed: vaults whose reading or published score changed.
 //!
-//! Answered from the catalog. Its feeds are ordered by data version, so a cursor is valid in every process: see
+//! The feed is read from the catalog and ordered by data version, so a cursor is valid in every process: see
 //! [`rds_shared::select::changes`]. The data version also shows whether a cursor belongs to the history of this database (see
 //! [`rds_store::push::journal::step`]). A cursor of another history is refused; the reader then starts again from an instant.
 
@@ -31,8 +31,8 @@ pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Vault
         let versions = [Some(cursor.version), cursor.floor.map(|floor| floor.version)];
         let issued =
             |timeline: &Timeline, newest| versions.iter().flatten().all(|version| timeline.issued(newest, *version));
-        // Either a process with a newer catalog issued a version above this catalog's, and no change follows the cursor yet. Or the
-        // version is not of this history: it was invented, or a restore has undone it.
+        // A version above this catalog's has two possible reasons. Another process with a newer catalog issued it, and no change follows
+        // the cursor yet. Or it is not of this history, because it was invented or undone by a restore. The database decides which.
         let is_ahead = versions.iter().flatten().any(|version| *version > catalog.version);
         let is_ours = match is_ahead {
             false => issued(&catalog.timeline, catalog.version),

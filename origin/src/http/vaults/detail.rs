@@ -28,7 +28,6 @@ use serde_json::value::RawValue;
 const PAGE_DAYS: i64 = 90;
 /// Maximum events of one vault that are served, the newest first.
 const MAX_EVENTS: u32 = 500;
-/// Seconds of a day.
 const DAY: i64 = 86_400;
 
 /// `GET /v1/vaults/{id}`.

@@ -54,7 +54,7 @@ pub fn batch(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     Ok(Answer::json(encoded::data(&rows, call.now)))
 }
 
-/// A batch's body.
+/// The parsed body of a batch look-up.
 struct Wanted {
     ids: Vec<VaultId>,
     addresses: Vec<Address>,
@@ -91,7 +91,8 @@ impl Wanted {
         Wanted::of(live, &ids, &addresses)
     }
 
-    /// Parses ids and addresses. A malformed id matches no vault; a malformed address, or one that does not fit the id's chain, is an error.
+    /// Parses ids and addresses. A malformed id matches no vault. A malformed address is an error, and so is an id whose address is not in
+    /// its chain's format.
     fn of(live: &LiveCatalog, ids: &[String], addresses: &[String]) -> Result<Self, ApiError> {
         let mut wanted = Wanted { ids: Vec::new(), addresses: Vec::new() };
         let (mut malformed, mut mismatched) = (Vec::new(), Vec::new());

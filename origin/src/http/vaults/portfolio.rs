@@ -15,7 +15,7 @@ use rds_shared::wire::{ApiError, ErrorCode};
 use rds_store::Db;
 use rds_store::vaults::positions::{self, PositionRecord};
 
-/// Maximum positions listed, the most valuable ones; the sums include all.
+/// Maximum number of listed positions. The most valuable ones are listed; the sums include all positions.
 const MAX_POSITIONS: usize = 1_000;
 
 /// The positions of one address.

@@ -46,7 +46,7 @@ pub struct SignedRow {
 /// A reviewer with a count of attestations.
 #[derive(Debug, Clone, FromRow)]
 pub struct ReviewerFacts {
-    /// Slug.
+    /// Slug of the reviewer.
     pub id: String,
     pub name: String,
     pub organisation: Option<String>,

@@ -10,11 +10,11 @@ use sqlx::{FromRow, PgExecutor};
 pub struct DeploymentRow {
     /// Number of the asset.
     pub number: i64,
-    /// Slug.
+    /// Slug of the asset.
     pub id: String,
     pub chain_id: i64,
     pub category: String,
-    /// The product to which a source assigns it, unverified.
+    /// The product to which a source assigns the asset; not verified.
     pub product_candidate: Option<String>,
 }
 
@@ -93,7 +93,8 @@ pub async fn deployments(db: impl PgExecutor<'_>, categories: &[&str]) -> Result
     .await?)
 }
 
-/// The statements of enabled sources about `from` and later, and for every asset the newest earlier statement.
+/// The statements of enabled sources that take effect at `from` or later. For every asset also the newest statement before `from`, if its
+/// source is enabled.
 pub async fn observations(db: impl PgExecutor<'_>, from: At) -> Result<Vec<ObservationRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT o.number, a.number AS asset, o.source_id, s.priority, o.effective_at, o.published_at, o.fund_aum_usd, o.global_issued_value_usd, \
@@ -141,8 +142,8 @@ pub async fn candidates(db: impl PgExecutor<'_>) -> Result<Vec<CandidateRow>, St
     .await?)
 }
 
-/// The stored statements that differ from those in `statements` with the same source, publication and asset; returns these three
-/// ids.
+/// Finds stored statements that differ from a statement in `statements` with the same source, publication and asset. Returns the ids of
+/// source, publication and asset.
 pub async fn contradicted(
     tx: &mut Tx<'_>,
     statements: &serde_json::Value,
@@ -166,7 +167,7 @@ pub async fn newest_number(db: impl PgExecutor<'_>) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar("SELECT coalesce(max(number), 0) FROM rwa_observation").fetch_one(db).await?)
 }
 
-/// The effective instants of the statements after `number`.
+/// The effective instants of the statements with a number above `number`.
 pub async fn stated_since(db: impl PgExecutor<'_>, number: i64) -> Result<Vec<At>, StoreError> {
     let instants = "SELECT DISTINCT effective_at FROM rwa_observation WHERE number > $1 ORDER BY 1";
     Ok(sqlx::query_scalar(instants).bind(number).fetch_all(db).await?)

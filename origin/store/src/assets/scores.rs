@@ -59,8 +59,8 @@ impl AssetScoreRow {
 
 /// All assets.
 ///
-/// The query joins whole tables instead of looking rows up: in the transaction of a first large batch the tables have no statistics yet,
-/// and each look-up may become a scan.
+/// The query joins whole tables instead of looking rows up. In the transaction of a first large batch the tables have no statistics yet, so
+/// each look-up may become a scan.
 pub async fn load(tx: &mut Tx<'_>) -> Result<Vec<AssetRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT a.id, a.category, a.underlying, a.dependency_chain, a.lockup_days, a.attestation_cadence, \

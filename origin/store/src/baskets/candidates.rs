@@ -25,7 +25,7 @@ pub struct VaultRow {
 #[derive(Debug, Clone, FromRow)]
 pub struct AssetRow {
     pub id: String,
-    /// Whether its chain is served.
+    /// Whether the asset's chain is served.
     pub is_available: bool,
     pub category: String,
     pub underlying: Option<String>,
@@ -37,7 +37,7 @@ pub struct AssetRow {
     pub offchain_pct: Option<f64>,
     pub aum_usd: Option<f64>,
     pub score: Option<i32>,
-    /// When the newest of its current hard-fail flags was raised.
+    /// When the newest of the asset's current hard-fail flags was raised.
     pub hard_fail_since: Option<At>,
 }
 

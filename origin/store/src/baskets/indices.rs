@@ -20,7 +20,7 @@ pub struct StoredIndex {
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct StoredIndexVersion {
     pub version_id: String,
-    /// Start of its validity.
+    /// Start of the version's validity.
     #[sqlx(try_from = "At")]
     pub effective_from: Timestamp,
 }

@@ -115,7 +115,7 @@ impl StoredVersion {
 /// The constituents of a version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Members {
-    /// By id.
+    /// In ascending order of ids.
     pub constituents: Vec<Constituent>,
     /// Ids of constituents on withheld chains.
     pub withheld: BTreeSet<String>,
@@ -307,7 +307,7 @@ pub async fn constituent_types(tx: &mut Tx<'_>) -> Result<HashMap<String, String
     Ok(rows.into_iter().collect())
 }
 
-/// For every basket, whether `in_basket_a` refers to it, and the time of that observation.
+/// For every basket: whether `in_basket_a` of an asset refers to the basket, and when this was observed.
 pub async fn marked(tx: &mut Tx<'_>) -> Result<HashMap<String, (bool, At)>, StoreError> {
     let rows: Vec<(String, bool, At)> =
         sqlx::query_as("SELECT id, is_basket_a, observed_at FROM basket").fetch_all(&mut **tx).await?;

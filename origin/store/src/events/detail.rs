@@ -14,7 +14,7 @@ use sqlx::{FromRow, PgExecutor};
 /// Maximum number of vaults in an event's detail; the largest by TVL are kept.
 const MAX_AFFECTED_VAULTS: i64 = 500;
 
-/// An event with the data that decides who receives it.
+/// An event with the state, the vaults and the chains that decide who receives it.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct Placed {
     /// The served detail.
@@ -23,11 +23,11 @@ pub struct Placed {
     /// Publication state.
     #[sqlx(try_from = "DbEnum<PublicationState>")]
     pub state: PublicationState,
-    /// False while its chain is withheld.
+    /// False while the event's chain is withheld.
     pub is_served: bool,
     /// All affected vaults.
     pub vault_ids: Vec<String>,
-    /// All chains it belongs to.
+    /// All chains that the event belongs to.
     pub chain_ids: Vec<i64>,
 }
 

@@ -1,5 +1,5 @@
-//! Updates an event's place in the feed after a change of chains or vaults. The place consists of the chains, protocols and curators of
-//! the event (view `event_place`), by which the feed shows and filters it.
+//! Updates the place of events in the feed after a change of chains or vaults. The place (view `event_place`) is the chains, protocols and
+//! curators that the feed shows with an event and filters it by.
 //!
 //! Chains and vaults are observed repeatedly without a change, and a protocol's event may affect thousands of vaults. So the relevant
 //! columns are compared before and after a write, and a change of a vault never recomputes the search vector of an event.
@@ -44,7 +44,7 @@ pub struct VisibilityChange<'a> {
     pub vaults: Vec<&'a str>,
 }
 
-/// The current columns of these chains and vaults. Those that do not exist yet are left out.
+/// The current columns of these chains and vaults. Chains and vaults that do not exist yet are left out.
 pub async fn place_inputs(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<PlaceInputs, StoreError> {
     let mut place_inputs = PlaceInputs::default();
     if !chains.is_empty() {
@@ -107,8 +107,8 @@ async fn events_of(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<V
     Ok(ids.bind(chains).bind(vaults).fetch_all(&mut **tx).await?)
 }
 
-/// Updates the places of rows whose place changed; returns their number. Each place is looked up separately; see
-/// `feed::refresh` for the reason.
+/// Updates the rows whose place changed, and returns how many rows that were. Each place is looked up separately; see `feed::refresh` for
+/// the reason.
 async fn replace(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, StoreError> {
     if events.is_empty() {
         return Ok(0);

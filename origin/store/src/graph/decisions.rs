@@ -1,4 +1,4 @@
-//! Signed decisions.
+//! Signed decisions of organisations, and the evidence (envelope and signature) with which a decision can be verified.
 
 use crate::shared_row::{Shared, shared_row};
 use crate::{At, Db, StoreError, Tx};
@@ -11,11 +11,11 @@ use sqlx::{FromRow, PgExecutor};
 /// A signed decision to be stored.
 #[derive(Debug, Clone)]
 pub struct Signed<'a> {
-    /// The owning organisation.
+    /// Id of the owning organisation.
     pub org: i64,
     /// Hash of the decided subject.
     pub subject: ContentHash,
-    /// The exposure graph snapshot it is based on.
+    /// Id of the exposure graph snapshot that the decision is based on.
     pub snapshot_id: ContentHash,
     pub created_at: Timestamp,
     /// Number of earlier decisions on the same subject.
@@ -28,7 +28,7 @@ pub struct Signed<'a> {
 pub struct StoredDecision {
     /// Number of earlier decisions on the same subject.
     pub attempt: i32,
-    /// Whether its signer was valid when it was made. A retirement can turn true into false; false never becomes true.
+    /// Whether the signer was valid when the decision was made. Retiring the signer can turn true into false; false never becomes true.
     pub in_force: bool,
     #[sqlx(flatten, try_from = "Shared<IssuedDecision>")]
     pub decision: IssuedDecision,

@@ -68,7 +68,8 @@ pub struct MappingRow {
     pub seen_at: At,
 }
 
-/// A reserve with its market and its vault's newest state. A shut-down vault counts, because its assets still back debt.
+/// A reserve with its market and its vault's newest state. The reserve of a shut-down vault is included, because its assets still back
+/// debt.
 #[derive(Debug, FromRow)]
 pub struct ReserveRow {
     pub contract: String,

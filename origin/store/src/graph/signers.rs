@@ -1,4 +1,4 @@
-//! The signer registry.
+//! The registry of the keys that sign decisions and basket versions.
 
 use crate::decode::Nullable;
 use crate::shared_row::{shared_row, structs};
@@ -49,7 +49,6 @@ pub async fn signed_last(tx: &mut Tx<'_>, key_id: &str) -> Result<Option<Timesta
     Ok(last.map(|at| at.0))
 }
 
-/// Adds a signer.
 pub async fn insert(tx: &mut Tx<'_>, key_id: &str, address: &str, activated_at: Timestamp) -> Result<(), StoreError> {
     let sql = "/* insert_signer */ INSERT INTO decision_signer (key_id, address, activated_at) VALUES ($1, $2, $3)";
     sqlx::query(sql).bind(key_id).bind(address).bind(At(activated_at)).execute(&mut **tx).await?;

@@ -7,7 +7,7 @@ use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use sqlx::types::Json;
 
-/// The notification channel for a new current snapshot. It only shortens the wait; polling finds every snapshot.
+/// The notification channel for a new current snapshot. A lost notification only delays a reader, because polling finds every snapshot.
 pub const CHANNEL: &str = "graph";
 
 /// Number of newest snapshots whose bodies are kept, because a slow reader may still be loading them.
@@ -16,7 +16,6 @@ const KEPT_SNAPSHOTS: i64 = 3;
 /// A snapshot to be stored.
 #[derive(Debug)]
 pub struct NewSnapshot<'a> {
-    /// The manifest.
     pub manifest: &'a Manifest,
     /// The bodies of the publications, in the manifest's order.
     pub bodies: &'a [String],
@@ -31,7 +30,7 @@ pub struct NewSnapshot<'a> {
 pub struct StoreResult {
     /// Whether the same snapshot had not been stored before.
     pub is_new: bool,
-    /// Whether it is the current snapshot; false if another one was built from newer facts meanwhile.
+    /// Whether the stored snapshot is the current one; false if another process has stored one that was built from newer facts.
     pub is_current: bool,
 }
 
@@ -92,7 +91,7 @@ async fn forget_old_bodies(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The current snapshot; null before the first build, and while it contains a chain that is withheld now.
+/// Id of the current snapshot: null before the first build; no row while the snapshot contains a chain that is withheld now.
 const CURRENT: &str = "SELECT snapshot_id FROM graph_current g WHERE NOT EXISTS ( \
      SELECT FROM chain c WHERE NOT c.is_served AND c.chain_id <> ALL (g.withheld))";
 

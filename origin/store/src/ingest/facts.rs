@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Rows per statement: enough to amortise it, few enough to keep its text within a few megabytes.
+/// Maximum rows per statement: enough to amortise its cost, few enough to keep its JSON argument within a few megabytes.
 const CHUNK: usize = 5_000;
 
 /// A fact with its content hash; serialised as one element of a statement's JSON array.
@@ -47,8 +47,8 @@ pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>
     Ok(changed)
 }
 
-/// For each fact that differs from its stored row: the fact's index, and whether the stored fact was observed at the same instant. Called
-/// after [`upsert`], when a stored row that differs is one that won against the fact.
+/// For each fact that differs from its stored row: the fact's index, and whether the stored row was observed at the same instant. Must be
+/// called after [`upsert`]: only then has every stored row that differs won against the fact.
 pub async fn superseded<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<(usize, bool)>, StoreError> {
     let mut passed = Vec::new();
     for (number, chunk) in facts.chunks(CHUNK).enumerate() {
@@ -87,7 +87,7 @@ fn winners<F: Fact>(facts: &[F]) -> Result<Vec<Row>, StoreError> {
     best.into_values().map(row).collect()
 }
 
-/// A value as stored JSON text.
+/// Serialises a value to JSON text, as it is stored and hashed.
 pub fn raw(fact: &impl Serialize) -> Result<Box<RawValue>, StoreError> {
     serde_json::value::to_raw_value(fact).map_err(|error| StoreError::Internal(sqlx::Error::Encode(error.into())))
 }

@@ -100,7 +100,7 @@ pub struct Debt {
     pub name: String,
     /// The market's chain; null for a vault.
     pub chain_id: Option<i64>,
-    /// Unrecoverable debt.
+    /// Unrecoverable debt in USD.
     pub bad_debt_usd: f64,
     /// TVL of the vault, or total supplied to the market.
     pub value_usd: Option<f64>,
@@ -144,8 +144,8 @@ pub struct Allocation {
 }
 
 /// The current distribution of these vaults' deposits, one row per vault: by strategy if the shares of all active strategies are known,
-/// otherwise by exposure. Left out are vaults without either, and vaults whose active strategies do not all have the newest `observed_at`,
-/// because the rest of that observation is still to come.
+/// otherwise by exposure. A vault with neither is left out. So is a vault whose active strategies do not all have the newest `observed_at`,
+/// because other rows of that observation may still arrive.
 pub async fn allocations(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Allocation>, StoreError> {
     Ok(sqlx::query_as(
         "WITH lent AS ( \

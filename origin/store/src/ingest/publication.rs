@@ -5,7 +5,8 @@ use serde_json::Value;
 
 /// Key of the writers' lock, the advisory lock that every fact-changing transaction holds.
 const WRITERS_LOCK: i64 = 0x7264_735f_6661_6374;
-/// The notification channel for committed versions. It only shortens the wait; polling [`version`] finds every version.
+/// The notification channel for committed versions. A lost notification only delays a reader, because polling [`version`] finds every
+/// version.
 pub const CHANNEL: &str = "facts";
 
 /// Takes the writers' lock; it is released when the transaction ends.

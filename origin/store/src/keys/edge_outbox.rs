@@ -7,7 +7,7 @@ use rds_shared::access::{KeyDigest, KeyRecord};
 use sqlx::FromRow;
 use std::time::Duration;
 
-/// The notification channel for new rows. It only shortens the wait; polling finds every row.
+/// The notification channel for new rows. A lost notification only delays a reader, because polling finds every row.
 pub const CHANNEL: &str = "edge_outbox";
 
 /// Queues the current state of these keys for immediate sending. Keys without a digest are skipped, because the edge has never seen them.

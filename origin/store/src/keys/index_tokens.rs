@@ -1,4 +1,4 @@
-//! Index tokens.
+//! Index tokens: credentials for the index and rate routes only.
 
 use crate::decode::Nullable;
 use crate::keys::Revocation;
@@ -15,7 +15,7 @@ pub struct TokenRow {
     pub id: i64,
     /// First characters of the token.
     pub prefix: String,
-    /// Organisation of the token.
+    /// Name of the organisation that holds the token.
     pub org: String,
     #[sqlx(try_from = "At")]
     pub created_at: Timestamp,

@@ -20,7 +20,7 @@ pub struct CreateKey {
     pub plan: Plan,
     /// Contracted requests per minute for this key only.
     pub rpm: Option<u32>,
-    /// Whether its holder serves several clients with it.
+    /// Whether the key's holder serves several clients with the key.
     pub shared: bool,
 }
 
@@ -30,7 +30,7 @@ pub struct KeyRow {
     pub id: i64,
     /// First characters of the key.
     pub prefix: String,
-    /// Organisation of the key.
+    /// Name of the organisation that holds the key.
     pub org: String,
     #[sqlx(try_from = "DbPlan")]
     pub plan: Plan,
@@ -39,12 +39,12 @@ pub struct KeyRow {
     pub rpm: u32,
     /// Stored metadata as a JSON object; it has the member `contracted_rpm` if a rate was contracted.
     pub metadata: Value,
-    /// Whether its holder serves several clients with it.
+    /// Whether the key's holder serves several clients with the key.
     #[sqlx(rename = "is_shared")]
     pub shared: bool,
     #[sqlx(try_from = "At")]
     pub created_at: Timestamp,
-    /// Time of its latest counted request.
+    /// Time of the key's latest counted request.
     #[sqlx(try_from = "Nullable<At>")]
     pub last_used_at: Option<Timestamp>,
     #[sqlx(try_from = "Nullable<At>")]
@@ -74,7 +74,7 @@ impl Revocation {
     }
 }
 
-/// Columns of the key record that the hosts use; read as a [`RecordRow`].
+/// The columns of a [`KeyRecord`]; read as a [`RecordRow`].
 pub(super) const RECORD: &str =
     "k.id, k.org_id, k.plan, k.contracted_rpm, k.is_shared, k.revoked_at IS NULL AS is_active, k.version";
 

@@ -10,10 +10,10 @@ use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
 use sqlx::FromRow;
 
-/// A source of counts and its progress.
+/// A counter at the edge that counts one key's requests, and how far its batches are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
-    /// The key whose requests it counts.
+    /// The key whose requests the counter counts.
     pub key: i64,
     /// Sequence number of the last applied batch; 0 before the first.
     pub last_sequence: i64,
@@ -40,7 +40,7 @@ pub async fn lock_source(
     Ok(Some(Source { key, last_sequence: query.fetch_one(&mut **tx).await? }))
 }
 
-/// Counts of one endpoint and day. The types have the range of the database columns.
+/// Counts of one endpoint on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
     /// UTC day.
@@ -120,7 +120,7 @@ pub struct Described {
     pub org: String,
     #[sqlx(try_from = "At")]
     pub created_at: Timestamp,
-    /// Time of its latest counted request.
+    /// Time of the key's latest counted request.
     #[sqlx(try_from = "Nullable<At>")]
     pub last_used_at: Option<Timestamp>,
     /// Total number of requests served.

@@ -10,7 +10,6 @@ use sqlx::FromRow;
 /// A feed with the name of its chain in paths.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct FeedRecord {
-    /// The served feed.
     #[sqlx(flatten, try_from = "Shared<OracleFeed>")]
     pub feed: OracleFeed,
     /// Name of the chain in paths.

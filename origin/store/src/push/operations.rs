@@ -13,9 +13,9 @@ pub struct OperationRow {
     pub stream_op: Option<&'static str>,
     /// Id of the row as the API serves it.
     pub event_id: String,
-    /// The vaults it concerns.
+    /// Vaults that the operation concerns.
     pub vault_ids: Vec<String>,
-    /// The chains it concerns.
+    /// Chains that the operation concerns.
     pub chain_ids: Vec<i64>,
     /// The row as the API serves it at this instant, as JSON.
     pub body: String,

@@ -20,7 +20,7 @@ pub struct LeaseRequest<'a> {
     pub process: i64,
     /// The key; `None` if the stream needs none.
     pub key: Option<i64>,
-    /// The end viewer, if given.
+    /// The end viewer of the stream; `None` if the request does not state it.
     pub viewer: Option<&'a str>,
 }
 
@@ -79,7 +79,6 @@ async fn take(
     Ok(Verdict::Admitted)
 }
 
-/// Releases leases.
 pub async fn release(db: &Db, ids: &[i64]) -> Result<(), StoreError> {
     sqlx::query("/* release_streams */ DELETE FROM stream_lease WHERE id = ANY($1)")
         .bind(ids)

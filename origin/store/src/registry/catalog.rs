@@ -44,7 +44,7 @@ pub struct ProtocolFacts {
     pub website_url: Option<String>,
     /// Name of the deployed version.
     pub version: Option<String>,
-    /// Deployment time of that version; if unknown, the time it was first seen.
+    /// Deployment time of `version`; if unknown, the time when that version was first seen.
     #[sqlx(try_from = "Nullable<At>")]
     pub version_deployed_at: Option<Timestamp>,
     /// Number of audits of the deployed version; null if not investigated.
@@ -55,7 +55,7 @@ pub struct ProtocolFacts {
     pub newest_audit_at: Option<Timestamp>,
     /// URL of the audit reports.
     pub audit_report_url: Option<String>,
-    /// The route that shows how its vaults use deposits.
+    /// The route that shows how the protocol's vaults use deposits.
     #[sqlx(try_from = "Nullable<DbEnum<Breakdown>>")]
     pub breakdown: Option<Breakdown>,
 }
@@ -77,11 +77,11 @@ pub struct CuratorFacts {
 /// The registries of chains, protocols and curators.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Registry {
-    /// By id, without withheld chains.
+    /// In ascending order of id; withheld chains are left out.
     pub chains: Vec<ChainFacts>,
-    /// By id.
+    /// In ascending order of id.
     pub protocols: Vec<ProtocolFacts>,
-    /// By id.
+    /// In ascending order of id.
     pub curators: Vec<CuratorFacts>,
 }
 
@@ -117,19 +117,19 @@ pub struct VaultFacts {
     pub asset_category: Option<String>,
     pub curator_id: Option<String>,
     pub curator_name: Option<String>,
-    /// True if it holds a token pegged to a currency.
+    /// True if the vault holds a token pegged to a currency.
     pub is_stablecoin: bool,
-    /// True if it holds a liquid staking derivative.
+    /// True if the vault holds a liquid staking derivative.
     pub is_lsd: bool,
-    /// True if it is exposed to one asset only.
+    /// True if the vault is exposed to one asset only.
     pub single_exposure: bool,
-    /// True if it bears no impermanent loss.
+    /// True if the vault bears no impermanent loss.
     pub no_il: bool,
     /// False once the vault is shut down or gone.
     pub is_active: bool,
-    /// True if its contracts report a shutdown.
+    /// True if the vault's contracts report a shutdown.
     pub is_shutdown: bool,
-    /// Whether its protocol is a money market, so that `gross_interest_apy` can be derived.
+    /// Whether the vault's protocol is a money market, so that `gross_interest_apy` can be derived.
     pub is_money_market: bool,
     /// Null if the read failed or the value has no price.
     pub tvl_usd: Option<f64>,

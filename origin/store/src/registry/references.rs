@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 /// A chain's name in paths and its address format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownChain {
-    /// Unique.
+    /// Name of the chain in paths; unique.
     pub slug: String,
     /// `evm` or `svm`.
     pub namespace: String,
@@ -87,7 +87,7 @@ pub async fn feeds(tx: &mut Tx<'_>, contracts: &[&str]) -> Result<HashSet<String
     Ok(known.into_iter().collect())
 }
 
-/// The data of a stored review that the next one is checked against.
+/// The data of the stored review against which the next review is checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredReview {
     pub observed_at: At,

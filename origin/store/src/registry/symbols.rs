@@ -80,7 +80,7 @@ pub async fn claim_day(tx: &mut Tx<'_>, day: Day, now: Timestamp) -> Result<bool
     Ok(claimed.bind(At(day.start())).bind(At(now)).execute(&mut **tx).await?.rows_affected() > 0)
 }
 
-/// Whether a day was claimed.
+/// Whether a committed transaction has claimed a day.
 pub async fn is_claimed(db: &Db, day: Day) -> Result<bool, StoreError> {
     let claimed =
         sqlx::query_scalar("SELECT EXISTS (SELECT FROM symbol_rollup WHERE day = ($1 AT TIME ZONE 'UTC')::date)");
@@ -130,7 +130,7 @@ pub async fn kept_days(
     .bind(At(to.start()))
     .fetch_all(db)
     .await?;
-    // Only complete days are stored, so nothing is carried.
+    // Only days on which every vault was read are stored, so no value is carried forward.
     let total = |row: &KeptDay| DayTotal {
         tvl_usd: row.tvl_usd,
         apr_net: row.apr_net,

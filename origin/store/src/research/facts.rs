@@ -28,7 +28,7 @@ pub struct Coverage {
     pub moved_tier: i64,
     /// Vaults in the newest full score run.
     pub last_run_vaults: i64,
-    /// Changes made by that run.
+    /// Published scores that the newest full score run changed.
     pub last_run_changes: i64,
     /// Overridden hard-fail flags in the published breakdowns of assets.
     pub overrides: i64,
@@ -85,7 +85,7 @@ pub struct Checked {
     pub violations: i64,
 }
 
-/// Counts the published scores on served chains that meet the condition `violated` on `p`, their row.
+/// Counts the published scores on served chains, and those whose row `p` meets the SQL condition `violated`.
 async fn of_scores(tx: &mut Tx<'_>, violated: &str) -> Result<Checked, StoreError> {
     let sql = format!(
         "SELECT count(*) AS checked, count(*) FILTER (WHERE {violated}) AS violations \

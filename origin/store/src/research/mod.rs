@@ -136,7 +136,7 @@ pub async fn supersede_others(tx: &mut Tx<'_>, kind: RecordKind, keys: &[String]
     Ok(sqlx::query(sql).bind(kind.as_str()).bind(keys).bind(now).execute(&mut **tx).await?.rows_affected())
 }
 
-/// A record as an external source gave it.
+/// A record as received from an external source.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct Given {
     pub id: String,

@@ -37,7 +37,8 @@ pub async fn record_due(tx: &mut Tx<'_>, now: At, horizon: Horizon, broken: &[&s
     Ok(made.rows_affected())
 }
 
-/// Joins the last price of a vault before an instant, as `base`, if it is recent and differs from a price of the days before it.
+/// SQL that joins, as `base`, the vault's last price up to the instant `at`, if that price is less than `days` days old and differs from a
+/// price of the `days` days before it.
 fn window_prices(vault: &str, at: &str, days: &str) -> String {
     format!(
         "LATERAL (SELECT last.price, last.at FROM ( \
@@ -143,7 +144,7 @@ pub struct DueRow {
 }
 
 impl DueRow {
-    /// The prices as the values from which the outcome is decided.
+    /// The values from which `rds_shared::research::outcome` decides the outcome.
     pub fn window_prices(&self) -> WindowPrices {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
         WindowPrices { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }

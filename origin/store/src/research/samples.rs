@@ -16,16 +16,16 @@ pub struct WindowRow {
     pub drawdown_bp: Option<i64>,
     /// Time of the last price in the window.
     pub last_at: Option<At>,
-    /// Time of the last price in the window that differs from the one before it.
+    /// Time of the last price in the window that differs from the price before it.
     pub moved_at: Option<At>,
-    /// Whether the window contains a published incident of the vault, or one that counts against its protocol.
+    /// Whether the window contains a published incident of the vault, or a published incident that counts against the vault's protocol.
     pub incident: bool,
     /// The score published at `as_of`, if any.
     pub published_score: Option<i32>,
 }
 
 impl WindowRow {
-    /// The prices as the values from which the outcome is decided.
+    /// The values from which `rds_shared::research::outcome` decides the outcome.
     pub fn window_prices(&self) -> WindowPrices {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
         WindowPrices { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
@@ -34,8 +34,8 @@ impl WindowRow {
 
 /// Vaults whose price rose by more than the factor [`MAX_PRICE_RISE`] between two prices at or before `now`.
 ///
-/// For vaults with daily sums, an index finds the days with such a rise; changed days must be summed before
-/// ([`crate::vaults::days::refresh_all`]). For the others all prices are read, in the order of their key.
+/// For vaults with daily sums, an index finds the days with such a rise; the caller must have summed changed days
+/// ([`crate::vaults::days::refresh_all`]). For vaults without daily sums, all prices are read in the order of their key.
 pub async fn broken_series(tx: &mut Tx<'_>, now: At) -> Result<HashSet<String>, StoreError> {
     let sql = "SELECT vault_id FROM vault_day WHERE leapt_at <= $1 \
                UNION \
@@ -59,8 +59,8 @@ pub async fn newest_price(tx: &mut Tx<'_>, now: At) -> Result<Option<At>, StoreE
 
 /// Every vault on a served chain with a recent price before an instant, with the window of `horizon` after it.
 ///
-/// The instants are midnights, so a window consists of whole days, and daily sums are used where they exist. Changed days must be summed
-/// before ([`crate::vaults::days::refresh_all`]).
+/// The instants are midnights, so a window consists of whole days, and daily sums are used where they exist. The caller must have summed
+/// changed days ([`crate::vaults::days::refresh_all`]).
 pub async fn windows(tx: &mut Tx<'_>, instants: &[At], horizon: Horizon) -> Result<Vec<WindowRow>, StoreError> {
     let mut rows = Vec::new();
     // One statement per instant: a single one for all would take minutes with many vaults.

@@ -16,7 +16,7 @@ pub struct Stored {
     /// The mode that an operator set last.
     #[sqlx(try_from = "DbEnum<FailSafeMode>")]
     pub mode: FailSafeMode,
-    /// The operator's reason.
+    /// The operator's reason for `mode`.
     pub reason: Option<String>,
     /// Start of the effective mode.
     #[sqlx(try_from = "Nullable<At>")]

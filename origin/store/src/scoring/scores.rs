@@ -25,7 +25,7 @@ pub struct ScoreRow {
     pub document_hash: [u8; 32],
 }
 
-/// The run that writes rows.
+/// Identifies the run in the rows that it writes or confirms.
 #[derive(Debug, Clone, Copy)]
 pub struct RunStamp<'a> {
     pub run_id: &'a str,

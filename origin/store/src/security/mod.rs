@@ -57,11 +57,11 @@ const ROW: &str = "SELECT s.*, (s.loss_usd * 100)::bigint AS loss_cents, c.slug 
 pub struct RegistryStatus {
     #[sqlx(try_from = "DbEnum<RegistryState>")]
     pub state: RegistryState,
-    /// Whether it touches the tracked universe.
+    /// Whether the row touches the tracked universe.
     pub affects_tracked_universe: bool,
-    /// The event in the feed that reports it.
+    /// Id of the feed event that reports the row.
     pub promoted_event_id: Option<i64>,
-    /// False while its chain is withheld.
+    /// False while the row's chain is withheld.
     pub is_served: bool,
 }
 
@@ -75,9 +75,9 @@ pub struct RegistryEntry {
     /// The source's own id of the row.
     pub source_id: String,
     pub title: String,
-    /// Whether it touches the tracked universe.
+    /// Whether the row touches the tracked universe.
     pub affects_tracked_universe: bool,
-    /// The reason for its state, if one was given.
+    /// The reason for the row's state; `None` if none was stated.
     pub state_reason: Option<String>,
 }
 
@@ -86,7 +86,7 @@ pub struct RegistryEntry {
 pub struct TrackedPart {
     /// Vaults that are victims themselves.
     pub vaults: Vec<String>,
-    /// The protocols of these vaults, of victim markets, and of the row itself.
+    /// The protocols of these vaults, of victim markets and reserves, and of the row itself.
     pub protocols: Vec<String>,
 }
 

@@ -16,11 +16,10 @@ pub struct HealthFacts {
     pub last_sync: Option<Timestamp>,
     /// Completion time of the latest published score run.
     pub last_run: Option<Timestamp>,
-    /// The fail-safe state.
     pub fail_safe: Stored,
     /// The registered signers of decisions.
     pub signers: Vec<Signer>,
-    /// Number of exposures of active vaults, and of those whose asset has a review.
+    /// Number of exposures of active vaults, and number of these exposures whose asset has a review.
     pub exposures: (u64, u64),
     /// Deposit assets of active vaults, per chain.
     pub identities: Vec<ChainIdentities>,
@@ -36,7 +35,7 @@ pub struct ChainIdentities {
     /// Number of distinct contracts.
     #[sqlx(try_from = "i64")]
     pub total: u64,
-    /// Number of those with an approved review.
+    /// Number of contracts with an approved review.
     #[sqlx(try_from = "i64")]
     pub approved: u64,
 }

@@ -30,7 +30,6 @@ pub struct ServiceState {
 pub(crate) const OLDEST_WRITER_SECONDS: &str = "(SELECT coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::bigint \
       FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = current_database())";
 
-/// Reads the state.
 pub async fn read(db: &Db) -> Result<ServiceState, StoreError> {
     let run = "
         -- service_state_run

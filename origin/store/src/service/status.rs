@@ -17,7 +17,7 @@ const TRAFFIC_SECONDS: i64 = 3_600;
 /// Counts of responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromRow)]
 pub struct Tally {
-    /// All responses.
+    /// Number of all responses.
     #[sqlx(try_from = "i64")]
     pub requests: u64,
     /// Responses with a status of 500 or higher.

@@ -8,7 +8,7 @@ use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 use std::time::Duration;
 
-/// The notification channel for raised tags. It only shortens the wait; polling finds every version.
+/// The notification channel for raised tags. A lost notification only delays a reader, because polling finds every version.
 pub const CHANNEL: &str = "data_tags";
 
 /// Raises the versions of these tags in this transaction, because their facts change; returns the new versions.
@@ -62,7 +62,7 @@ pub async fn newest(db: &Db) -> Result<(i64, TagVersions), StoreError> {
     Ok(newest.map(|(version, DbTagVersions(tags))| (version, tags)).unwrap_or_default())
 }
 
-/// The message to the edge, leased to this sender.
+/// A message with tag versions for the edge, leased to this sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claimed {
     /// All versions that the edge has not acknowledged.
@@ -94,7 +94,7 @@ pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreErr
     Ok(Some(Claimed { versions, at, attempt, failures }))
 }
 
-/// The edge's progress.
+/// Which tag versions the edge has acknowledged, and which not.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct EdgeProgress {
     /// Versions that the edge has acknowledged.
@@ -110,7 +110,6 @@ pub struct EdgeProgress {
     pub last_error: Option<String>,
 }
 
-/// The edge's current progress.
 pub async fn progress(db: &Db) -> Result<EdgeProgress, StoreError> {
     let sql = "
         -- edge_progress

@@ -1,4 +1,4 @@
-//! A test write that needs fresh disk space of the database.
+//! A test write that needs new disk space, so it fails when the database's disk is full.
 
 use crate::{Db, StoreError};
 

@@ -20,7 +20,7 @@ pub struct Allocation {
     /// The deposit asset's contract.
     #[sqlx(rename = "asset_address", try_from = "Nullable<DbAddress>")]
     pub loan_asset_address: Option<Address>,
-    /// Null without an observation.
+    /// Null if no exposures were observed.
     #[sqlx(try_from = "Nullable<DbEnum<ExposuresStatus>>")]
     pub status: Option<ExposuresStatus>,
     /// Source of the observation.

@@ -33,9 +33,9 @@ pub struct DetailFacts {
     pub is_immutable: Option<bool>,
     /// Delay of changes, in seconds.
     pub timelock_seconds: Option<u64>,
-    /// Deployment time; if unknown, the time it was first seen.
+    /// Deployment time; if unknown, the time when the vault was first seen.
     pub deployed_at: Option<Timestamp>,
-    /// Warnings of the source.
+    /// Warnings that the source of the vault's data states.
     pub flags: Vec<String>,
     /// The source's own tags.
     pub tags: Vec<String>,

@@ -20,7 +20,7 @@ pub struct CampaignStep {
     pub since: Timestamp,
     /// Whether the campaign runs; false if it ended at `since`.
     pub active: bool,
-    /// The reward it pays.
+    /// The reward that the campaign pays.
     #[sqlx(flatten, try_from = "Shared<Reward>")]
     pub reward: Reward,
 }

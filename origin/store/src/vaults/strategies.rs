@@ -1,4 +1,4 @@
-//! Strategies of aggregators' vaults.
+//! The strategies to which an aggregator's vault allocates its deposits.
 
 use crate::columns::{DbFraction, DbList};
 use crate::decode::{DbAddress, Nullable};
@@ -7,7 +7,8 @@ use crate::{At, Db, StoreError};
 use rds_facts::YieldSource as StoredSource;
 use rds_shared::model::strategy::StrategyRow;
 
-/// All strategies ever observed for a vault: active ones first, then by share, largest first. `allocated_usd` is left empty.
+/// All strategies ever observed for a vault: active ones first, then by share, largest first. `allocated_usd` is null; the route computes
+/// it from the vault's TVL.
 pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Vec<StrategyRow>, StoreError> {
     let rows = sqlx::query_as(
         "SELECT strategy_id, address, name, strategy_type, description, is_active, share, target_share, \

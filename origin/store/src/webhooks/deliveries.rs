@@ -34,7 +34,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The whole capacity. A failing endpoint may have one concurrent attempt instead of eight.
+    /// Capacity for `deliveries` attempts, at most eight of them for one subscription, or one if its latest attempt failed.
     pub const fn whole(deliveries: u32) -> Self {
         Capacity { deliveries, each: 8, each_failing: 1 }
     }
@@ -60,9 +60,7 @@ pub struct Claimed {
     /// The body as it is signed and sent; shared by all deliveries of the event.
     #[sqlx(try_from = "String")]
     pub body: Bytes,
-    /// The endpoint.
     pub url: String,
-    /// The signing secrets.
     #[sqlx(flatten)]
     pub secrets: SealedSecrets,
     /// Whether the subscription's latest attempt failed.
@@ -180,7 +178,7 @@ pub async fn postpone(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), Stor
 pub struct AttemptResult {
     /// Id of the delivery.
     pub id: i64,
-    /// Token of the lease under which it was made.
+    /// Token of the lease under which the attempt was made.
     pub token: i64,
     pub attempt: Attempt,
     /// Status of the response, if there was one.
@@ -243,7 +241,7 @@ pub async fn record(tx: &mut Tx<'_>, made: &[AttemptResult], now: Timestamp) -> 
 }
 
 /// For each subscription, the number of deliveries that ended after its instant in `since`, for the breaker. Subscriptions without a failed
-/// delivery are left out. The total stops at twice the failed deliveries plus one, where fewer than half have failed.
+/// delivery are left out. The total is counted only up to twice the failed deliveries plus one: from there on, fewer than half have failed.
 pub async fn final_outcomes(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Result<BTreeMap<i64, Finals>, StoreError> {
     let (ids, from): (Vec<i64>, Vec<At>) = since.iter().map(|(id, from)| (*id, At(*from))).unzip();
     let sql = "

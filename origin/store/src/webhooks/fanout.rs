@@ -16,9 +16,9 @@ pub struct Operation {
     pub recorded_at: Timestamp,
     /// Event type for webhooks.
     pub family: String,
-    /// The chains it concerns.
+    /// Chains that the operation concerns.
     pub chain_ids: Vec<i64>,
-    /// Whether one of these chains is withheld; then nobody receives it.
+    /// Whether one of `chain_ids` is withheld; such an operation is not delivered.
     pub is_withheld: bool,
     /// The captured row as JSON.
     pub body: Vec<u8>,
@@ -29,7 +29,8 @@ impl OuterJoined for Operation {
 }
 
 /// Registers the fan-out as a consumer of the journal. From then on an entry leaves the journal only after it was fanned out. An existing
-/// position is kept; a new one is the journal's beginning, because a subscription receives only operations numbered after its creation.
+/// position is kept. A new consumer starts at the journal's beginning: no old operation is delivered, because a subscription receives only
+/// operations numbered after its creation.
 pub async fn join(db: &Db) -> Result<(), StoreError> {
     let sql = "INSERT INTO journal_consumer (name, position) VALUES ('webhooks', 0) ON CONFLICT (name) DO NOTHING";
     sqlx::query(sql).execute(&db.pool).await?;
@@ -76,15 +77,15 @@ const MAX_BYTES: i64 = 8 << 20;
 /// A range of the journal.
 #[derive(Debug)]
 pub struct Stretch {
-    /// Its operations of a wanted event type, in order.
+    /// Operations of the range whose event type is wanted, in order of their numbers.
     pub operations: Vec<Operation>,
-    /// Its last sequence number; `None` if it is empty.
+    /// Last sequence number of the range; `None` if the range is empty.
     pub last: Option<i64>,
     /// Number of entries whose operation no longer exists.
     pub lost: usize,
 }
 
-/// An entry of the journal, with its operation if that is of a wanted event type.
+/// An entry of the journal, with its operation if the operation's event type is wanted.
 #[derive(FromRow)]
 struct Entry {
     seq: i64,
@@ -139,9 +140,9 @@ pub struct OutboundEvent {
     /// Sequence number in the journal.
     pub seq: i64,
     pub occurred_at: Timestamp,
-    /// The chains it concerns.
+    /// Chains that the event concerns.
     pub chain_ids: Vec<i64>,
-    /// The basket version it is about, for a basket event.
+    /// The basket version that a basket event is about; `None` for other events.
     pub version: Option<OfVersion>,
     /// The body, the same for all subscriptions.
     pub body: String,

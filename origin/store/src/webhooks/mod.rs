@@ -34,19 +34,18 @@ pub struct Subscription {
     /// The subject of a basket subscription; `None` for a generic one.
     #[sqlx(flatten, try_from = "Joined<ToBasket>")]
     pub basket: Option<ToBasket>,
-    /// The endpoint.
     pub url: String,
     /// Subscribed event types; empty for a basket subscription.
     #[sqlx(try_from = "DbEnums<EventType>")]
     pub families: Vec<EventType>,
     /// The owner's description.
     pub description: Option<String>,
-    /// Its state, and the key on whose behalf it delivers.
+    /// State of the subscription, and the key on whose behalf it delivers.
     #[sqlx(flatten, try_from = "Shared<Breaker>")]
     pub breaker: Breaker,
     #[sqlx(try_from = "At")]
     pub created_at: Timestamp,
-    /// When its settings or its state last changed.
+    /// Time of the last change of the subscription's settings or state.
     #[sqlx(try_from = "At")]
     pub updated_at: Timestamp,
 }
@@ -57,7 +56,7 @@ pub struct SealedSecrets {
     /// The newest secret.
     #[sqlx(rename = "secret")]
     pub current: Vec<u8>,
-    /// The previous secret and the end of its use; no end until a service has seen the rotation.
+    /// The previous secret and the end of its use; the end is `None` until a service sets it ([`secrets::keep_overlaps`]).
     #[sqlx(flatten, try_from = "PreviousRow")]
     pub previous: Option<(Vec<u8>, Option<Timestamp>)>,
 }
@@ -77,11 +76,10 @@ impl From<PreviousRow> for Option<(Vec<u8>, Option<Timestamp>)> {
 /// A subscription to insert.
 #[derive(Debug)]
 pub struct NewSubscription<'a> {
-    /// Its id, drawn before, because the secret's encryption is bound to it.
+    /// Id of the subscription, drawn before the insert, because the secret's encryption is bound to the id.
     pub id: i64,
-    /// The owning organisation.
+    /// Id of the owning organisation.
     pub org: i64,
-    /// The endpoint.
     pub url: &'a str,
     /// Subscribed event types; empty for a basket subscription.
     pub families: &'a [EventType],
@@ -90,7 +88,7 @@ pub struct NewSubscription<'a> {
     /// The owner's description.
     pub description: Option<&'a str>,
     pub secret: &'a [u8],
-    /// Its initial state.
+    /// Initial state of the subscription.
     pub breaker: Breaker,
 }
 
@@ -275,7 +273,7 @@ pub async fn find_locked(
     Ok(sqlx::query_as(&sql).bind(org).bind(id).bind(basket).fetch_optional(&mut **tx).await?)
 }
 
-/// Locks these subscriptions, in the common lock order, and returns them.
+/// Locks these subscriptions by ascending id, the lock order of [`deliveries`], and returns them.
 pub async fn lock(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
         "/* lock_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s WHERE s.id = ANY($1) ORDER BY s.id FOR NO KEY UPDATE"

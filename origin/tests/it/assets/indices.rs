@@ -123,8 +123,8 @@ async fn an_index_is_chained_across_versions_and_shows_missing_days_as_gaps() {
             level("2026-11-14", "sample-v2", json!(1232)),
         ]
     );
-    // Every vault is observed at 1.01 on the 20th. On the first day of version 2 the level was 1120 and the price of `C` was 5. So the
-    // level is 1120 · 1.01 / 5 = 226.24.
+    // The market's own readings on the 20th have the price 1.01. On the first day of version 2 the level was 1120 and the price of `C` was
+    // 5. So the level is 1120 · 1.01 / 5 = 226.24.
     assert_eq!(SYNCED, "2026-11-20T23:50:00Z");
     assert_eq!(days[10], level("2026-11-20", "sample-v2", json!(226.24)));
     assert_eq!(days[11], gap("2026-11-21", "sample-v2", false));

@@ -37,7 +37,7 @@ fn key() -> Value {
     json!([{ "key_id": "k1", "public_key": secret().public_key(), "valid_from": "2026-01-01T00:00:00Z" }])
 }
 
-/// The dollar's review as the market ingests it.
+/// The dimensions of the asset `dollar` in the review that [`registries`] contains. The signature must cover the same values.
 fn dimensions() -> Dimensions {
     let at = |name: &str, milli: i64| (name.parse().unwrap(), MilliPoints::saturating(milli));
     [

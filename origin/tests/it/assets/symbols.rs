@@ -1,4 +1,4 @@
-//! Symbols of deposit assets, their days, and the platform's figures.
+//! Symbols of deposit assets, their daily histories, and the platform's totals (`/v1/stats`).
 
 use crate::http::tags::{newest, raised};
 use crate::support::market::{VAULTS, Vault};
@@ -87,7 +87,7 @@ async fn rates_are_weighted_by_value_and_count_rewards_as_they_ran_then() {
     let all = days(&test, "USDX/history").await;
     let (_, _, tvl, apr) = &all[0];
     assert_eq!(*tvl, 1_000.0);
-    // The first vault's campaign began two days later.
+    // The first vault's campaign began two days later, so its reward does not count on this day.
     assert!((apr.unwrap() - 0.03).abs() < 1e-12, "{apr:?}");
     let rows = test.json("/v1/vaults?asset=usdx&depositable=true").await["data"].clone();
     let weighed: Vec<(f64, f64)> = rows

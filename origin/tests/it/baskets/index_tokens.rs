@@ -15,7 +15,7 @@ async fn minted(test: &TestApp) -> Minted {
     keys::mint_token(&test.app.db, &test.app.clock, "Acme").await.unwrap()
 }
 
-/// The origin's answer when the edge asks about a credential.
+/// The origin's answer when the edge looks up a credential.
 async fn known(test: &TestApp, text: &str) -> Value {
     let question = KeyLookup { digest: KeyDigest::of(text), shown: text[..12].to_owned(), text: None };
     test.message(KEY_LOOKUP_PATH, &question).await.json()
@@ -46,7 +46,7 @@ async fn only_index_tokens_open_the_private_routes_and_they_open_no_others() {
 async fn the_edge_gets_the_same_record_for_a_token_as_for_a_key() {
     let test = TestApp::new().await;
     let Minted { id, key } = minted(&test).await;
-    // `told` is false: unlike changes of keys, changes of tokens are not resent until the edge acknowledges them.
+    // `told` is false, because only changes of keys are queued until the edge acknowledges them; changes of tokens are not.
     let record = |active| json!({"answer": "known", "record": KeyRecord::of_index_token(id, active), "told": false});
     assert_eq!(known(&test, &key).await, record(true));
     assert_eq!(known(&test, &format!("ix_live_{:032x}", 7)).await, json!({"answer": "unknown", "told": false}));

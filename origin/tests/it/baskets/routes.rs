@@ -343,7 +343,8 @@ async fn an_asset_says_whether_it_is_in_basket_a() {
     assert_eq!(members().await, Vec::<String>::new());
 }
 
-/// A lending vault hard-fails with the asset it lends, a holding vault with an asset that it holds enough of. A lower rating alone is no hard fail.
+/// A lending vault hard-fails with the asset that it lends, a holding vault with an asset that makes up at least 5 % of it. A lower score
+/// alone is no hard fail.
 #[tokio::test]
 async fn a_vault_hard_fails_only_with_the_assets_it_depends_on() {
     let test = TestApp::with_market().await;

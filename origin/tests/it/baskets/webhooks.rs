@@ -23,7 +23,7 @@ async fn world() -> World {
     let world = World::new().await;
     world::populate(&world.test).await;
     assert_eq!(refreshed(&world).await, "dollars-v1");
-    // Later subscribers do not get this event.
+    // The event of this version is numbered before any subscription exists, so later subscribers do not receive it.
     world.number().await;
     world
 }

@@ -10,9 +10,8 @@ use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
 use serde_json::{Value, json};
 
-/// The basket's id.
 pub const BASKET: &str = "dollars";
-/// Its constituents with their initial scores.
+/// The basket's constituents with their initial scores.
 pub const MEMBERS: [(&str, f64); 5] = [("amber", 9.0), ("birch", 8.6), ("cedar", 8.2), ("dune", 7.8), ("elm", 7.4)];
 /// The constituent on another chain.
 pub const ELSEWHERE: &str = "elm";
@@ -119,7 +118,7 @@ impl World {
         rows.into_iter().map(|(family, body)| (family, serde_json::from_str(&body).unwrap())).collect()
     }
 
-    /// The chains of each of these operations, in order.
+    /// The chains of each operation that [`World::captured_events`] returns, in order.
     pub async fn captured_chains(&self) -> Vec<Vec<i64>> {
         let sql = "select chain_ids from push_operation where family like 'basket.%' and stream_op is null order by id";
         sqlx::query_scalar(sql).fetch_all(&self.test.facts.db.pool).await.unwrap()

@@ -8,7 +8,7 @@ use rds_shared::push::event_type::EventType;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// The quoted texts among `text`.
+/// The parts of `text` in single quotes.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('\'').skip(1).step_by(2).collect()
 }

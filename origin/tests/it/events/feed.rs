@@ -10,7 +10,7 @@ use rds_shared::access::Plan;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
-/// An event that happened this many days before now.
+/// The ingest line of an event that occurred `days` days before [`NOW`].
 pub fn event(key: &str, days: i64, fields: Value) -> String {
     let now = Timestamp::parse(NOW).unwrap();
     let mut all = json!({"event_key": key, "event_type": "Incident", "severity": "Info", "title": key,
@@ -183,7 +183,7 @@ async fn pages_of_equal_instants_neither_overlap_nor_skip() {
 #[tokio::test]
 async fn another_order_looks_back_as_far_as_a_page_needs() {
     let test = with_events().await;
-    // Two matches are within seven days, the third only within 365 days.
+    // Two matching events occurred within seven days, the third 500 days ago: only the longest window of a query contains it.
     assert_eq!(
         feed(&test, "sortBy=loss_amount_usd&limit=2&eventType=incident").await,
         ["Harbor was drained", "Tidewater rebalanced"]

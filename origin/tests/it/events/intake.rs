@@ -83,7 +83,7 @@ async fn of_two_records_in_one_batch_the_draft_counts() {
         ingest(&test, &clock(1), &lines).await;
         assert_eq!(state(&test, "drain").await, "draft");
     }
-    // The newer record of the batch is stored, and the answer says so.
+    // If the two records have different instants, the newer one is stored.
     let test = with_market().await;
     ingest(&test, &clock(2), &[at(2, public()), draft()]).await;
     assert_eq!(state(&test, "drain").await, "published");

@@ -24,7 +24,7 @@ async fn with_market() -> TestDb {
     test
 }
 
-/// Ingests an observation twice.
+/// Ingests an observation twice; the repetition must not make another event.
 async fn read(test: &TestDb, hours: i64, fields: Value) {
     for _ in 0..2 {
         ingest(test, &clock(hours), &[state(hours, fields.clone())]).await;
@@ -103,7 +103,7 @@ async fn an_allocation_change_of_a_tenth_makes_an_event() {
         let parts = json!([part("usdx", usdx), part("usdy", 1.0 - usdx)]);
         observed("exposure", hours, json!({"vault_id": VAULT, "status": "observed", "parts": parts}))
     };
-    // A slow increase: 5 % more each time, from zero; reported at 10 % and at 20 %.
+    // The share rises slowly from zero, by less than 10 % at a time. It is reported at 10 % and at 20 %.
     for (hours, usdx) in [(1, 0.05), (2, 0.10), (3, 0.15), (4, 0.20), (5, 0.29)] {
         for _ in 0..2 {
             ingest(&test, &clock(hours), &[parts(hours, usdx)]).await;

@@ -1,4 +1,4 @@
-//! Pages of a feed that is longer than the part that a query reads first.
+//! Pages of a feed with more events than a query reads at first.
 
 use crate::events::feed::{event, titles};
 use crate::support::testapp::{NOW, TestApp, holder};
@@ -6,7 +6,7 @@ use rds_shared::access::Plan;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
-/// Events of which only the oldest mention a wreck, and every third a squall.
+/// 1500 hourly events. Only the 60 oldest mention a wreck; every third mentions a squall.
 async fn long_feed() -> TestApp {
     let test = TestApp::with_market().await;
     let now = Timestamp::parse(NOW).unwrap();
@@ -79,7 +79,7 @@ async fn every_order_holds_wherever_its_rows_are_found() {
         for direction in [1, -1] {
             let order = if direction == 1 { "asc" } else { "desc" };
             let rows = all_pages(&test, &format!("{search}&sortBy=severity&sortOrder={order}")).await;
-            // The older an event, the greater its id.
+            // Rows of equal rank follow by time. The older an event, the greater the number in its title.
             let keys = rows.iter().map(|row| (direction * rank(row), -direction * number(row)));
             assert!(keys.is_sorted_by(|a, b| a < b), "{search} {order}");
             let rows = all_pages(&test, &format!("{search}&sortBy=loss_amount_usd&sortOrder={order}")).await;

@@ -71,7 +71,8 @@ fn later(lines: &str, minute: u32) -> String {
     lines.replace(SEEN, &format!("2026-11-20T23:{minute}:00Z"))
 }
 
-/// The first protocol of the next snapshot: priced and unpriced debt, markets with complete debt, and priced markets.
+/// Builds a snapshot and returns four figures of its first protocol: priced and unpriced debt, number of markets with complete debt, and
+/// number of priced markets.
 async fn debts(test: &TestApp) -> Value {
     build(test).await;
     let entry = preview(test).await["protocols"][0].clone();

@@ -195,7 +195,7 @@ async fn registered_signers_are_never_removed_and_retired_ones_never_reactivated
     }
 }
 
-/// Runs the program with an operator's environment only.
+/// Runs the program with no other environment variables than `env`.
 async fn program(env: Vec<(&'static str, String)>, words: &'static [&'static str]) -> Output {
     let run =
         move || Command::new(env!("CARGO_BIN_EXE_rds-origin")).env_clear().envs(env).args(words).output().unwrap();

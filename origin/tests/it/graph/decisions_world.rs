@@ -68,7 +68,7 @@ impl World {
         reply.json()["data"].clone()
     }
 
-    /// The decision of a check with this name.
+    /// Checks [`portfolio`] `name` and requests a decision; returns it, or null if none was signed.
     pub async fn issued(&self, name: &str) -> Value {
         self.check(&portfolio(name, true)).await["decision"].clone()
     }
@@ -84,12 +84,10 @@ impl World {
         Evidence::parse(&reply.body).unwrap().verify(ContentHash::parse(id).unwrap())
     }
 
-    /// Moves the service's clock.
     pub fn advance(&self, seconds: i64) {
         assert!(self.test.app.clock.advance(seconds));
     }
 
-    /// The service's time.
     pub fn now(&self) -> Timestamp {
         self.test.app.clock.now()
     }

@@ -16,7 +16,8 @@ fn incident(event_key: &str, occurred_at: &str, changed: Value) -> String {
     line("incident_link", SEEN, fields)
 }
 
-/// The market with a drained vault, a protocol with a leaked key, an old incident, and a warning that does not count.
+/// The market with a drained vault, a protocol with a leaked key, an old incident, and an incident that does not affect its protocol's
+/// score.
 async fn shaken() -> TestApp {
     let test = built().await;
     let lines = [
@@ -60,9 +61,9 @@ async fn a_vault_that_was_hit_is_exposed_whole_and_its_holders_in_proportion() {
         )
     };
     assert_eq!(brief(0), (1.0, "5000000".to_owned(), 1));
-    // Half in the first vault; the quarter in the third leads back and is followed once.
+    // The second vault holds half in the first. Its quarter in the third leads back to itself, and such a cycle is followed once.
     assert_eq!(brief(1), (0.5, "2500000".to_owned(), 1));
-    // Half in the second, which is half in the first.
+    // The third vault holds half in the second, which holds half in the first.
     assert_eq!(brief(2), (0.25, "500000".to_owned(), 1));
     assert_eq!(brief(3), (0.0, "0".to_owned(), 0));
     let hit = &results[key(0)]["incidents"][0];

@@ -44,7 +44,8 @@ async fn a_vault_shows_its_assets_and_all_that_stands_between() {
 async fn a_cycle_of_vaults_is_reported_and_followed_once() {
     let test = built().await;
     let holder = opened(&test, &key(1)).await;
-    // Half in the first vault; a quarter in the third, of which half leads back; the rest idle in the bridged dollar.
+    // The vault holds half in the first vault and a quarter in the third, of which half leads back. The remaining quarter is idle in the
+    // bridged dollar.
     assert_eq!(holder["unattributed"], json!([{"reason": "cycle", "share": 0.125, "usdExposure": "625000"}]));
     let assets: Vec<(&str, f64)> = holder["assets"]
         .as_array()

@@ -10,8 +10,8 @@ fn contract(number: u32) -> String {
     format!("1:{}", address(number))
 }
 
-/// Every subject of mappings behind the first vault, as `type:id`: seven tenths of the vault are dollars, its deposit asset, and
-/// three tenths coins; the feed prices the dollars.
+/// Names and subjects (`type:id`) of mappings that concern the first vault. The vault is 70 % dollars, its deposit asset, and 30 % coins;
+/// the feed prices the dollars.
 fn subjects() -> [(&'static str, String); 6] {
     [
         ("vault", format!("vault:{}", VAULTS[0].id())),
@@ -135,7 +135,7 @@ async fn an_uncertain_mapping_never_rejects() {
     for (minute, trust) in [(1, (false, 1.0)), (2, (true, 0.79)), (3, (false, 0.0))] {
         let seen = format!("2026-11-20T23:55:0{minute}Z");
         let doubtful = everything(trust).replace(SEEN, &seen);
-        // The same bridge, also stated by the exposure itself.
+        // A bridge with the same trust that only the exposure states.
         let bridge = json!({"id": "to-exposure", "verified": trust.0, "confidence": trust.1});
         let parts = json!([{"asset_id": "dollar", "share": 0.6, "bridges": [bridge]}, {"asset_id": "coin", "share": 0.3, "bridges": [bridge]}]);
         let exposure =

@@ -54,7 +54,7 @@ async fn the_real_vaults_are_a_graph_that_says_what_is_not_known_of_them() {
 
     let rows = snapshot.manifest.publications.iter().map(|it| (it.name, it.rows));
     assert_eq!(rows.collect::<Vec<_>>(), [("incidents", 1), ("lending", 47), ("vaults", 9_696)]);
-    // No list states the holdings of a vault; nearly all state the deposit asset, which in twelve cases a bridge may have minted.
+    // No data set states what a vault holds. The deposit asset of nearly all vaults is known; in twelve cases a bridge may have minted it.
     assert_eq!(many(&snapshot, |vault| vault.parts.is_some()), 0);
     assert_eq!(many(&snapshot, |vault| vault.idle.is_some()), 9_685);
     assert_eq!(many(&snapshot, |vault| vault.idle.as_ref().is_some_and(|deposit| !deposit.bridges.is_empty())), 12);
@@ -68,7 +68,8 @@ async fn the_real_vaults_are_a_graph_that_says_what_is_not_known_of_them() {
     assert_eq!((deposit.symbol.as_str(), deposit.bridges[0].id.as_str()), ("ezETH", "hyperlane/EZETH/renzo-prod"));
     assert!(!deposit.bridges[0].trust.is_certain(), "one minter of several");
 
-    // A limit on an unknown property is not approved; a limit on a registered property is judged.
+    // The vault's bridges are not known for certain, so a limit on them gives a caution. Its protocol is registered, so a limit on it can
+    // reject.
     let verdict = |field: &str, limit: &str| {
         let mut limits = Limits::default();
         limits.set(field, limit).unwrap();

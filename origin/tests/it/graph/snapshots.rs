@@ -122,7 +122,7 @@ async fn a_snapshots_id_is_what_anybody_computes_from_its_manifest() {
         .map(|it| (it["name"].as_str().unwrap(), it["rows"].as_u64().unwrap()));
     assert_eq!(bodies.collect::<Vec<_>>(), [("incidents", 0), ("lending", 1), ("vaults", 13)]);
 
-    // Sorted keys, no spaces, integers only: here serde_json's text of a map is RFC 8785.
+    // With sorted keys, no spaces and only integers, serde_json's text of a map is canonical JSON (RFC 8785).
     let covered = json!({"v": 1, "validTime": manifest["validTime"], "publications": manifest["publications"], "cursors": manifest["cursors"]});
     assert_eq!(hex(Sha256::digest(covered.to_string())), id);
     for publication in manifest["publications"].as_array().unwrap() {

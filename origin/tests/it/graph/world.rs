@@ -82,7 +82,7 @@ pub fn batches() -> Vec<String> {
     ]
 }
 
-/// A service with that market, its snapshot built and loaded.
+/// A service with the market of [`batches`]; its snapshot is built and loaded.
 pub async fn built() -> TestApp {
     let test = TestApp::with(offered()).await;
     for batch in batches() {

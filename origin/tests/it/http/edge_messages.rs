@@ -33,7 +33,7 @@ async fn mint(test: &TestApp, options: CreateKey) -> Minted {
     keys::mint(&test.app.db, &test.app.clock, &options).await.unwrap()
 }
 
-/// A row from before keys were stored as digests; returns its id.
+/// Inserts a key with a bcrypt hash and no digest, as keys were stored formerly; returns its id.
 async fn old_row(test: &TestApp, text: &str) -> i64 {
     let sql = "WITH org AS (INSERT INTO organisation (name, plan, created_at) VALUES ('Old', 'data', now()) \
                             ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id) \
@@ -180,7 +180,7 @@ async fn while_keys_are_replaced_both_are_believed_and_then_only_the_next() {
     }
 }
 
-/// A batch for the days around today, with the same count for each, so that the test may run on any day.
+/// A batch for yesterday, today and tomorrow. Today and tomorrow have the same count, so the test also passes if midnight falls into it.
 fn batch(key: &str, source: &str, sequence: u64, served: u64) -> UsageBatch {
     let now = Clock::system().wall();
     let today = Day::of(now).number();
@@ -246,7 +246,7 @@ async fn a_batch_counts_once_however_often_late_or_side_by_side_it_comes() {
     let third = batch(&minted.key, "aa", 3, 5);
     tokio::join!(sent(&test, &third), sent(&test, &third), sent(&test, &third), sent(&test, &third));
     assert_eq!(totals(&test, minted.id).await, (33, 9));
-    // After the Durable Object was recreated, it counts from 1 under another name.
+    // A recreated Durable Object counts from 1 under another source id.
     sent(&test, &batch(&minted.key, "bb", 1, 5)).await;
     assert_eq!(totals(&test, minted.id).await, (44, 12));
     let scrape = test.admin("GET", "/metrics", "").await.text();

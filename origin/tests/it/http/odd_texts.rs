@@ -1,4 +1,4 @@
-//! Odd texts from callers: every parameter and path segment that takes a text answers each of them, and never with an internal error.
+//! Odd texts from callers, in every parameter and path segment that accepts a text. None of them may cause an internal error.
 
 use crate::support::testapp::{TestApp, holder, signed_as};
 use axum::body::Bytes;

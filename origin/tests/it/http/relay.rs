@@ -152,7 +152,7 @@ async fn keys_guessed_at_the_same_time_wait_for_each_other_and_a_good_one_passes
     }
     let minted = keys::mint(&test.app.db, &test.app.clock, &options("Acme", Plan::Data)).await.unwrap();
     let good = format!("Bearer {}", minted.key);
-    // More concurrent look-ups than allowed.
+    // Four callers guess keys at once, so that more keys need a look-up than may be looked up concurrently.
     let guessing = async |from: u32| {
         for number in from..from + 15 {
             let guess = get(&test, PEER, "/ready", Some(&format!("Bearer pk_live_{number:032x}"))).await;

@@ -1,4 +1,5 @@
-//! The response cache of one second: it returns identical bytes, and none made for other facts, other callers or another fail-safe mode.
+//! The response cache of one second. A cached response has the same bytes as the original, and is not served for other facts, other callers
+//! or another fail-safe mode.
 
 use crate::support::market::VAULTS;
 use crate::support::testapp::{TestApp, holder, signed};

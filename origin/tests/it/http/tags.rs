@@ -29,7 +29,7 @@ pub fn raised(before: &TagVersions, after: &TagVersions) -> Vec<Tag> {
     Tag::ALL.into_iter().filter(|tag| after.of(*tag) > before.of(*tag)).collect()
 }
 
-/// The tag versions that a response names, without that of the fail-safe mode, which every response names.
+/// The tag versions that a response names, except the fail-safe version, which every response must name.
 fn made_of(reply: &Reply) -> TagVersions {
     let named = TagVersions::parse(reply.header(headers::TAGS).unwrap());
     assert!(named.fail_safe().is_some());
@@ -43,7 +43,7 @@ async fn get_knowing(test: &TestApp, target: &str, known: &TagVersions) -> Reply
     test.ask(request).await
 }
 
-/// Commits a batch as another process would: this process has not refreshed yet.
+/// Commits a batch as another process would: the catalog of this process is not refreshed.
 async fn committed_elsewhere(test: &TestApp, lines: &str) {
     ingest::commit(&test.app.db, &test.app.clock, Batch::read(lines.as_bytes()).unwrap()).await.unwrap();
 }

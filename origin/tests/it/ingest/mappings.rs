@@ -95,7 +95,8 @@ async fn a_market_shows_its_hubs_and_who_administers_it() {
     );
     assert_eq!(page["signer_sets"].as_array().unwrap().len(), 2);
 
-    // A later observation replaces a mapping with all its subjects; a subject that is gone is not shown.
+    // A later observation replaces a mapping and all its subjects. `council` loses its subjects and `delay` becomes inactive, so neither is
+    // shown.
     test.ingest(&mapping(LATER, "signer_set", "council", signers(json!({})))).await;
     test.ingest(&mapping(LATER, "signer_set", "delay", with(signers(json!({})), json!({"is_active": false})))).await;
     assert_eq!(detail(&test).await["signer_sets"], json!([]));

@@ -24,17 +24,17 @@ pub async fn count(test: &TestDb, sql: &str) -> i64 {
 
 /// A listed vault.
 pub const VAULT: &str = "0x00000000000000000000000000000000000000a1";
-/// The stablecoin that it accepts.
+/// The stablecoin that [`VAULT`] accepts.
 pub const DOLLAR: &str = "0x00000000000000000000000000000000000000c1";
 
 /// A folder of small data sets in the shape of the real ones.
 pub struct Sets {
-    /// Its path; the folder is deleted with this value.
+    /// Path of the folder, which is deleted when this value is dropped.
     pub dir: PathBuf,
 }
 
 impl Sets {
-    /// Writes every file.
+    /// Creates the folder and writes every file.
     pub fn new(name: &str) -> Sets {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sets-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();

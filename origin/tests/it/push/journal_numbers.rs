@@ -1,6 +1,6 @@
 //! The journal's sequence numbers are dense and follow the order in which operations became visible, also with late commits, rollbacks and races.
 //!
-//! The cases F1 to F10 and F14 of `e2e/FAULTS.md`.
+//! The cases F1 to F10, F14 and F16 of `e2e/FAULTS.md`.
 
 use crate::support::db::{TestDb, rows_read};
 use crate::support::streaming::{PATIENCE, Serving, eventually, head, operation, service, service_over_a_wire};
@@ -284,7 +284,7 @@ async fn f8_f14_without_notices_and_through_broken_connections_polling_delivers(
 async fn a_backlog_too_long_for_one_tick_is_still_numbered() {
     let test =
         TestApp::with(TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
-    // Numbering each row is slow, which stands for a very long backlog.
+    // The slow numbering of each row simulates a very long backlog.
     let mut one = connect(&test.facts).await;
     run(
         &mut one,

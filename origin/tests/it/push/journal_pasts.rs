@@ -215,7 +215,7 @@ async fn an_edge_that_knows_more_reveals_a_disk_that_was_set_back_unnoticed() {
     let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
     let test = TestApp::over(test.facts, TestOptions { env, ..TestOptions::default() }).await;
     test.app.clock.set(now);
-    // An unnumbered operation gets its number only after the edge was asked.
+    // The service must learn the edge's tag versions, and step, before it numbers this operation.
     let mut one = connect(&test.facts).await;
     let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
                VALUES ('2026-11-21', 'published', '7', '{}', '{1}', convert_to('{\"title\":\"4\"}', 'UTF8'))";

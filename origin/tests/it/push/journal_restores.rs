@@ -1,5 +1,5 @@
-//! Case F12 of `e2e/FAULTS.md`: the database is not the one that gave the last sequence number, or is an older copy of it. No sequence
-//! number is given twice.
+//! Case F12 of `e2e/FAULTS.md`: the database is an older copy of the database that issued the last sequence number, or a different
+//! database. No sequence number is issued twice.
 
 use crate::support::db::TestDb;
 use crate::support::stream_client::Ask;
@@ -126,7 +126,7 @@ async fn f12_clients_of_the_lost_timeline_get_a_gap_and_those_of_the_shared_one_
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, ["1", "2", "3", "4", "5"]).await;
-    // The database goes back to when it had given three numbers, and the service is restarted on it.
+    // The database goes back to the state when it had issued three numbers, and the service is restarted on it.
     serving.stop().await;
     let mut one = connect(&test.facts).await;
     for sql in [
@@ -204,7 +204,7 @@ async fn f12_a_step_too_long_for_one_tick_is_still_taken() {
     }
     journal::tick(&mut one, NOW).await.unwrap();
     as_restored_from_another_cluster(&mut one).await;
-    // Updating each row is slow, which stands for very many rows.
+    // The slow update of each row simulates very many rows.
     for sql in [
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.8); RETURN NEW; END'",
         "CREATE TRIGGER slow BEFORE UPDATE ON push_operation FOR EACH ROW EXECUTE FUNCTION slow()",

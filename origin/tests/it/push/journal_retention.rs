@@ -18,7 +18,7 @@ async fn connect(facts: &TestDb) -> PgConnection {
     PgConnection::connect_with(&PgConnectOptions::from_str(&facts.url).unwrap()).await.unwrap()
 }
 
-/// A database whose journal has no consumer with a position of its own.
+/// A database without consumers of the journal, so that only the window decides what is kept.
 async fn without_consumers() -> TestDb {
     let facts = TestDb::new().await;
     sqlx::query("DELETE FROM journal_consumer").execute(&facts.db.pool).await.unwrap();
@@ -182,8 +182,8 @@ async fn nothing_is_dropped_while_it_is_unknown_which_operations_are_numbered() 
     append(&mut one, NOW).await;
     journal::tick(&mut one, NOW).await.unwrap();
     append(&mut one, NOW).await;
-    // As after a restore into another cluster: the stored snapshot is from the old cluster, and by it every operation of the new cluster
-    // has a number.
+    // Simulates a restore into another cluster: the stored snapshot is from the old cluster, and according to it every operation of the new
+    // cluster already has a number.
     let sql = "UPDATE journal_state SET incarnation = '1/00000001', snap = '2000000:2000000:'";
     sqlx::query(sql).execute(&mut one).await.unwrap();
     assert_eq!(retention::round(&mut one, hours(40), 0).await.unwrap().dropped, 0);

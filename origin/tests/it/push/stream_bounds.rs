@@ -136,7 +136,7 @@ async fn a_client_that_does_not_read_gets_queue_overflow_even_if_pages_contain_n
     assert_eq!((gap.event.as_str(), told["reason"].as_str()), ("gap", Some("queue_overflow")));
     let numbers: Vec<u64> = operations.iter().filter(|it| it.event == "published").map(|it| it.number()).collect();
     assert!(numbers.starts_with(&(2..=40).collect::<Vec<_>>()), "{numbers:?}");
-    // The client got as many as its queue contains, so the overflow ended the stream and not the limit on fetched operations.
+    // The client received its whole queue, so the overflow ended the stream, not the limit on fetched operations.
     assert!(numbers.len() >= 100, "{numbers:?}");
     assert!(numbers[39..].iter().copied().eq(2_541..2_541 + numbers.len() as u64 - 39), "{numbers:?}");
     assert_eq!(told["cursor"], format!("v2:{}", numbers.last().unwrap()));

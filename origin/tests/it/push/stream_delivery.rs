@@ -55,7 +55,7 @@ async fn filtered_operations_advance_the_cursor_and_are_not_shown() {
     publish_rows(&test, vec![operation("mine", std::slice::from_ref(&mine))]).await;
     let mut again = Ask::with(&key).query(&format!("vaultId={mine}")).after(cursor.id.unwrap()).opened(&serving).await;
     assert_eq!(again.next().await.title(), "mine");
-    // The cursor frame also comes while others keep publishing.
+    // The cursor frame is also sent while other operations are published.
     let busy = Arc::new(AtomicBool::new(true));
     let publishing = {
         let (busy, pool, now) = (busy.clone(), test.app.db.clone(), test.app.clock.now());

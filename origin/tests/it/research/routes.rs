@@ -183,7 +183,7 @@ async fn a_backtest_with_too_few_losses_stays_a_draft_but_the_report_names_it() 
         let key = (one["signal"].as_str().unwrap(), one["outcome"].as_str().unwrap(), one["horizon"].as_str().unwrap());
         assert_eq!(one["unmet"] == json!([]), keys.contains(&key), "{one}");
     }
-    // No score was published when the windows began, so the claim at level `beta` is not made.
+    // No score was published when the windows began, so the claim at level `beta` is stored but not published.
     assert!(rows(&test, "claims?level=beta").await.is_empty());
     assert_eq!(rows(&test, "claims").await.len(), 3);
     // The database itself refuses to promote a record that has not passed its gate, and to change a stored record.

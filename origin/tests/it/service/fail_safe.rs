@@ -14,7 +14,7 @@ use rds_store::scoring::fail_safe as table;
 use rds_store::scoring::fail_safe::Stored;
 use serde_json::{Value, json};
 
-/// Five of these vaults are at least a fifth, for which a run is held back; four are not.
+/// Number of vaults. A run that changes the tiers of at least a fifth of them, which is five, is held back.
 const VAULTS: usize = 24;
 
 fn address(number: usize) -> String {
@@ -41,7 +41,7 @@ pub fn incident(hours: i64, number: usize) -> Value {
     observed("incident_link", hours, fields)
 }
 
-/// Vaults of tier Prime.
+/// The ingest batch of the registry and of `VAULTS` vaults of tier Prime.
 pub fn market() -> String {
     let mut lines = registry();
     for number in 0..VAULTS {
@@ -183,7 +183,7 @@ async fn an_operators_normal_lets_what_was_held_back_pass_at_once() {
     assert!(due().await.is_none());
     let changes = table::changes(&test.app.db.pool, 10).await.unwrap();
     assert_eq!((changes[0].said_by.as_str(), changes[0].reason.as_str()), ("ada", "looked at it"));
-    // The operator accepted what was held back then, and nothing that arrives later.
+    // The operator's acceptance covers the changes that were held back then, and no later ones.
     let lines: Vec<Value> = (5..12).map(|number| incident(2, number)).collect();
     test.app.clock.set(start().plus_seconds(2 * 3_600));
     assert_eq!(took(&test, &lines).await["scores_withheld"], "mass_move");

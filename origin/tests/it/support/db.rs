@@ -7,14 +7,15 @@ use sqlx::{Connection, PgConnection};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Clones are made one at a time, because Postgres copies a template only while no one is connected to it.
+/// Key of the advisory lock for cloning: clones are made one at a time, because Postgres copies a template only while no one is connected
+/// to it.
 const TEMPLATE_LOCK: i64 = 0x7264_735f_7465_6d70;
 
 /// A test's database.
 pub struct TestDb {
     /// The pool for the code under test.
     pub db: Db,
-    /// Its URL, for second processes.
+    /// URL of the database, for other processes over the same database.
     pub url: String,
     name: String,
     is_guest: bool,
@@ -126,8 +127,8 @@ async fn exchange(cut: Option<&str>, sql: &str) {
     admin.close().await.unwrap();
 }
 
-/// Number of rows of the journal's partitions that all connections have read so far, by the database's statistics. `connection` is the one
-/// that read last.
+/// Number of rows of the journal's partitions that all connections have read so far, by the database's statistics. `connection` must be the
+/// one that read last, because a connection flushes only its own statistics.
 pub async fn rows_read(connection: &mut PgConnection) -> i64 {
     sqlx::query("SELECT pg_stat_force_next_flush()").execute(&mut *connection).await.unwrap();
     let sql = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_user_tables \

@@ -21,15 +21,14 @@ use tokio::sync::watch;
 /// The response to a verified message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
-    /// 204.
+    /// Responds with 204.
     Acknowledges,
-    /// 503.
+    /// Responds with 503.
     Fails,
-    /// No response.
+    /// Never responds.
     Hangs,
 }
 
-/// A running test edge.
 pub struct EdgePeer {
     address: SocketAddr,
     inside: Arc<Inside>,
@@ -71,7 +70,6 @@ impl EdgePeer {
         EdgePeer { address, inside }
     }
 
-    /// Its URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

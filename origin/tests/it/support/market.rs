@@ -1,4 +1,5 @@
-//! A small invented market: three chains, three protocols, two curators with vaults and one without, thirteen vaults.
+//! A small invented market: three chains with vaults and one without, three protocols, two curators with vaults and one without, thirteen
+//! vaults.
 //!
 //! Together the vaults cover every value that a filter or a sort distinguishes.
 
@@ -94,7 +95,7 @@ pub fn registries() -> String {
 pub struct Vault {
     pub protocol: &'static str,
     pub chain: u64,
-    /// Number of its contract's address (see [`address`]), on EVM chains.
+    /// Number of the vault's contract address (see [`address`]), on EVM chains.
     pub number: u32,
     name: &'static str,
     asset: &'static str,
@@ -222,7 +223,7 @@ impl Vault {
         Vault { curator: Some(curator), ..*self }
     }
 
-    /// Its `vault` line.
+    /// The vault's ingest line of kind `vault`.
     pub fn identity(&self) -> String {
         let is = |trait_: char| self.has(trait_);
         let immutable = is('i');
@@ -240,7 +241,7 @@ impl Vault {
         )
     }
 
-    /// Its `vault_state` line at an instant, with some fields changed.
+    /// The vault's ingest line of kind `vault_state` at an instant, with the fields of `changed` replaced.
     pub fn state(&self, observed_at: &str, changed: Value) -> String {
         let mut fields = json!({
             "vault_id": self.id(), "tvl_usd": self.tvl, "base_apr": self.apr, "utilization": self.utilization, "borrow_apr": self.borrow_apr,

@@ -40,13 +40,12 @@ pub fn authority_file() -> &'static str {
 pub enum Certificate {
     /// Valid for 127.0.0.1 and the names under partner.dev.
     Good,
-    /// Self-signed.
     SelfSigned,
-    /// Signed by another authority.
+    /// Signed by an authority that the service does not trust.
     OtherAuthority,
     /// Expired in the year 2000.
     Expired,
-    /// Issued for another host.
+    /// Issued for elsewhere.dev.
     OtherHost,
 }
 
@@ -87,7 +86,7 @@ pub enum Manner {
     Resets,
     /// Answers in HTTP without TLS.
     Plain,
-    /// Offers only HTTP/2.
+    /// Offers only HTTP/2 in ALPN.
     OnlyHttp2,
 }
 
@@ -132,7 +131,6 @@ struct State {
     most: AtomicUsize,
 }
 
-/// A running receiver.
 pub struct Receiver {
     /// Port on 127.0.0.1.
     pub port: u16,
@@ -182,34 +180,34 @@ impl Receiver {
         Receiver { port, state }
     }
 
-    /// Its URL by address.
+    /// The receiver's URL with its IP address as host.
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}/hook", self.port)
     }
 
-    /// Its URL by a host name.
+    /// The receiver's URL with `name` as host.
     pub fn url_as(&self, name: &str) -> String {
         format!("https://{name}:{}/hook", self.port)
     }
 
-    /// Changes its behaviour for later connections.
+    /// Sets the behaviour for later connections.
     pub fn behave(&self, manner: Manner) {
         *self.state.manner.lock().unwrap() = manner;
     }
 
-    /// The requests it has read so far.
+    /// The requests read so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.state.seen.borrow().clone()
     }
 
-    /// Waits until it has read this many requests.
+    /// Waits until at least this many requests have been read, and returns all of them. Fails after 30 seconds.
     pub async fn wait_for(&self, requests: usize) -> Vec<Seen> {
         let mut seen = self.state.seen.subscribe();
         let waited = tokio::time::timeout(Duration::from_secs(30), seen.wait_for(|seen| seen.len() >= requests)).await;
         waited.unwrap_or_else(|_| panic!("only {} of {requests} requests arrived", self.seen().len())).unwrap().clone()
     }
 
-    /// Number of connections made to it.
+    /// Number of connections accepted so far.
     pub fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
     }

@@ -39,7 +39,6 @@ impl Frame {
         frame
     }
 
-    /// The data as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
@@ -49,7 +48,7 @@ impl Frame {
         self.json()["title"].as_str().unwrap().to_owned()
     }
 
-    /// The sequence number in its id.
+    /// The sequence number in the frame's id.
     pub fn number(&self) -> u64 {
         self.id.as_ref().unwrap().strip_prefix("v2:").unwrap().parse().unwrap()
     }
@@ -71,7 +70,7 @@ pub struct Client {
 pub struct Ask {
     /// Query string with its `?`.
     pub query: String,
-    /// Header lines.
+    /// Names and values of the request's headers.
     pub headers: Vec<(String, Vec<u8>)>,
     /// Receive buffer of the client's socket in bytes; 0 is the system's default.
     pub receive_buffer: u32,
@@ -87,7 +86,6 @@ impl Ask {
         Ask::default().header("authorization", format!("Bearer {}", key.key))
     }
 
-    /// Adds a header.
     pub fn header(mut self, name: &str, value: impl Into<Vec<u8>>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
@@ -98,7 +96,7 @@ impl Ask {
         self.header("last-event-id", cursor)
     }
 
-    /// Sets the query string.
+    /// Sets the query string, without its `?`.
     pub fn query(mut self, query: &str) -> Self {
         self.query = format!("?{query}");
         self

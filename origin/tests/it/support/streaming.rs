@@ -31,9 +31,8 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One process of the service.
 pub struct Serving {
-    /// The service.
     pub app: Arc<App>,
-    /// Addresses of its listeners.
+    /// Addresses of the open listeners.
     pub listeners: Addresses,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,

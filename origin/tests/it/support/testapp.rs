@@ -30,29 +30,29 @@ pub const ADMIN_TOKEN: &str = "an-admin-token-for-tests";
 pub const EDGE_KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 /// The peer address of requests in tests.
 pub const PEER: &str = "192.0.2.1";
-/// The time at which tests begin. The clock stands still until a test moves it.
+/// The time at which tests begin. The clock changes only when a test sets or advances it.
 pub const NOW: &str = "2026-11-21T00:00:00Z";
 
 /// The service without open listeners and without running jobs. A test calls and refreshes it directly.
 pub struct TestApp {
     pub app: Arc<App>,
     pub server: Arc<Server>,
-    /// Its configuration, for tests that open sockets.
+    /// The service's configuration, for tests that open sockets.
     pub config: Config,
-    /// Its database; dropped with it.
+    /// The database, which is dropped together with this value.
     pub facts: TestDb,
 }
 
 /// Deviations from the default service under test.
 #[derive(Default)]
 pub struct TestOptions {
-    /// More environment variables.
+    /// Additional environment variables.
     pub env: Vec<(&'static str, &'static str)>,
     /// URL of the database; by default the URL of the test's own database.
     pub database: Option<String>,
-    /// Uses the real clock instead of one that stands still.
+    /// Uses the real clock instead of one that only the test changes.
     pub real_clock: bool,
-    /// Another egress for webhooks.
+    /// The egress of webhooks; by default the one of the system's name servers.
     pub outward: Option<Egress>,
 }
 
@@ -136,7 +136,7 @@ impl TestApp {
         self.at(Listener::Edge, request).await
     }
 
-    /// An operator's request.
+    /// Any request at the admin listener, with the admin token.
     pub async fn admin(&self, method: &str, target: &str, body: &str) -> Reply {
         let request =
             Request::builder().method(method).uri(target).header("authorization", format!("Bearer {ADMIN_TOKEN}"));
@@ -191,7 +191,6 @@ pub fn sign(key: &str, principal: &str, (method, target, body): (&str, &str, &st
         .unwrap()
 }
 
-/// A complete response.
 #[derive(Debug)]
 pub struct Reply {
     pub status: StatusCode,
@@ -225,17 +224,14 @@ impl Reply {
         }
     }
 
-    /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

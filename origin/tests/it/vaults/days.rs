@@ -123,7 +123,7 @@ async fn assert_as_from_scratch(test: &TestDb, ids: &[String], now: i64, earlier
     tx.commit().await.unwrap();
 }
 
-/// The prices as research reads them, with the existing sums.
+/// What research reads from the prices, as text: the broken series and all windows. Uses daily sums where they exist.
 async fn researched(tx: &mut Tx<'_>, now: i64) -> String {
     let end = Timestamp::from_seconds(now);
     let mut broken: Vec<String> = broken_series(tx, At(end)).await.unwrap().into_iter().collect();

@@ -68,7 +68,7 @@ async fn w3_whatever_a_receiver_does_costs_one_attempt_within_the_deadline() {
     assert_eq!(outcome(&world.deliveries(nobody).await[0]), (&json!("delivery_error"), &Value::Null));
 }
 
-/// W3: with an endless or a compressed body the status counts, and the rest is not read.
+/// W3: only the status of a response counts. An endless or compressed body is not read.
 #[tokio::test]
 async fn w3_an_endless_body_after_a_good_status_is_not_read() {
     let world = World::patient_for(Duration::from_secs(10)).await;
@@ -206,7 +206,8 @@ async fn w8_a_bad_certificate_is_a_failed_attempt() {
     assert_eq!(receiver.seen()[0].header("host"), format!("hooks.partner.dev:{}", receiver.port));
 }
 
-/// W9: however many endpoints hang at once, one that answers gets its delivery before the first of those attempts times out.
+/// W9: however many endpoints hang at once, an endpoint that answers gets its delivery before the first attempt at a hanging endpoint times
+/// out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn w9_many_hanging_endpoints_delay_no_other_endpoint() {
     const HANGING_SUBSCRIPTIONS: usize = 80;
@@ -234,7 +235,8 @@ async fn w9_many_hanging_endpoints_delay_no_other_endpoint() {
     deliveries.stop().await;
 }
 
-/// W9: hanging endpoints use only their own slots: all others get all deliveries before the first of those attempts times out.
+/// W9: hanging endpoints use only their own slots. All other endpoints get all deliveries before the first attempt at a hanging endpoint
+/// times out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn w9_hanging_endpoints_use_only_their_own_slots() {
     const EVENTS: usize = 12;

@@ -47,8 +47,8 @@ async fn a_scrape_shows_attempts_by_outcome_and_the_waiting_deliveries() {
     }
 }
 
-/// W17: processes compare their clocks with the database's, which they share. So a wrong clock is noticed before receivers, which refuse
-/// messages that are five minutes old, refuse everything.
+/// W17: each process compares its clock with the database's, which all processes share. So a wrong clock is reported before it makes
+/// receivers refuse every message: they refuse signatures that are five minutes old.
 #[tokio::test]
 async fn w17_a_clock_that_is_ten_minutes_off_is_shown() {
     let world = World::new().await;

@@ -59,7 +59,7 @@ impl Resolve for Names {
 /// The service under test with its resolver and a key.
 pub struct World {
     pub test: TestApp,
-    /// The resolver.
+    /// The resolver of receivers' host names; a test sets its answers.
     pub names: Arc<Names>,
     /// The key that creates the subscriptions.
     pub key: Principal,
@@ -95,12 +95,12 @@ impl World {
         minted(&self.test, org, Plan::Embedded).await
     }
 
-    /// A request of `key`.
+    /// Sends a request as the holder of `key`.
     pub async fn ask_as(&self, key: &Principal, method: &str, target: &str, body: &str) -> Reply {
         self.test.ask(signed_as(&key.to_json(), method, target, body)).await
     }
 
-    /// A request of the default key, which must succeed. Returns its `data`.
+    /// Sends a request as the holder of the default key, which must succeed. Returns the response's `data`.
     pub async fn ask(&self, method: &str, target: &str) -> Value {
         let reply = self.ask_as(&self.key, method, target, "").await;
         assert_eq!(reply.status, StatusCode::OK, "{target}: {}", reply.text());
@@ -182,17 +182,16 @@ impl World {
         self.ask("GET", &format!("/v1/webhooks/{id}")).await
     }
 
-    /// Its deliveries, newest first.
+    /// A subscription's deliveries, newest first.
     pub async fn deliveries(&self, id: i64) -> Vec<Value> {
         self.ask("GET", &format!("/v1/webhooks/{id}/deliveries")).await.as_array().unwrap().clone()
     }
 
-    /// Advances the clock.
     pub fn pass(&self, seconds: i64) {
         self.app().clock.advance(seconds);
     }
 
-    /// One number from the database.
+    /// The number that a statement returns.
     pub async fn count(&self, sql: &str) -> i64 {
         sqlx::query_scalar(sql).fetch_one(&self.app().db.pool).await.unwrap()
     }

@@ -6,9 +6,9 @@ use crate::route::row::Body;
 use crate::route::typed::kinds::*;
 use crate::route::typed::params;
 
-/// Enough for fifty keys with the longest chain numbers and addresses, with a margin.
+/// Maximum length of `vaults`, in characters: enough for 50 keys with the longest chain ids and addresses.
 const MAX_KEYS_CHARS: usize = 6_000;
-/// Enough for a thousand positions of 120 bytes each, with a margin for differences in JSON formatting.
+/// Body of a check: enough for 1,000 positions of 120 bytes each, with a margin for differences in JSON formatting.
 pub(in crate::route) const CHECK_BODY: Body = Body::Json { max_bytes: 512 * 1024 };
 
 params! {

@@ -1,5 +1,5 @@
-//! The table's rows and their parameters, one subject per file, and the macro that generates ids, rows and types from them, so that every
-//! id has a row.
+//! The table's rows and their parameters, one subject per file. One macro generates ids, rows and types from the rows, so that every id has
+//! a row.
 //!
 //! Each file's macro adds its rows to the rows it receives and passes them to the next macro; the last macro is [`route_table`].
 
@@ -46,7 +46,6 @@ macro_rules! route_table {
                 match self { $(RouteId::$id => stringify!($id),)* }
             }
 
-            /// The route's row.
             #[expect(clippy::indexing_slicing, reason = "ids and rows come from one macro, in one order; a test walks all of them")]
             pub fn route(self) -> &'static Route {
                 &ROUTES[self as usize]

@@ -5,7 +5,7 @@ use crate::route::row::Body;
 use crate::route::typed::kinds::*;
 use crate::route::typed::params;
 
-/// Enough for a URL of 2 KiB, a description and JSON syntax.
+/// Body of a subscription: enough for a URL of 2 KiB, a description and JSON syntax.
 pub(in crate::route) const CREATION_BODY: Body = Body::Json { max_bytes: 16 * 1024 };
 
 params! {
@@ -13,7 +13,7 @@ params! {
     /// An invalid cursor is not refused: the stream answers it with a gap frame that says how to continue.
     StreamSince: Text = Param::verbatim("since", "The last cursor that you received; the stream continues after it. The header `Last-Event-ID` takes \
         precedence. An invalid cursor is answered with a `gap` frame.");
-    /// Start of the replay window. The window applies to the time at which a delivery failed for good.
+    /// Start of the replay window. The window applies to the time at which a delivery became `failed_terminal`.
     ReplayFrom: Instant = Param::instant("from", "Start of the window, inclusive: deliveries that became `failed_terminal` at or after this instant. One day \
         before `to` when absent.");
     ReplayTo: Until =

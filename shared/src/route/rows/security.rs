@@ -26,7 +26,7 @@ params! {
         Param::names("chainId", "Only rows on these chains: chain ids or slugs, separated by commas. On the loss board `0` or `unmapped` selects cases without \
             a known chain.").of(Registry::ChainsOrUnmapped);
     /// The severities of the registry and of the loss board. `Critical` and `critical` are the same value. The handler of the registry
-    /// accepts only the last three.
+    /// accepts only `critical`, `info` and `warning`.
     LossSeverity: MatchingChoice =
         Param::word("severity", &["low", "medium", "high", "critical", "info", "warning"], "Only rows of this severity; letter case is ignored. The registry \
             accepts Info, Warning and Critical and answers any other value with 400. The loss board also accepts its own classes low, medium, high and \

@@ -21,7 +21,7 @@ pub const VAULT_SORT_FIELDS: &[&str] = &[
     "total_score",
     "last_synced_at",
 ];
-/// Limit of the batch request's body.
+/// Body of a batch request: enough for 100 ids or addresses.
 pub(in crate::route) const BATCH_BODY: Body = Body::Json { max_bytes: 64 * 1024 };
 
 params! {

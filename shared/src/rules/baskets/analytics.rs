@@ -1,4 +1,4 @@
-//! How a version's weights are spread: figures computed from its constituents alone.
+//! How the weights of a basket version are spread. The figures depend on the version's constituents only.
 
 use super::weights::Constituent;
 use crate::scoring::number::{Decimal, rhe};
@@ -25,7 +25,6 @@ pub struct Analytics {
 }
 
 impl Analytics {
-    /// The figures for the weights of `constituents`.
     pub fn of(constituents: &[Constituent]) -> Self {
         let weight = |constituent: &Constituent| u128::from(constituent.weight.0.unsigned_abs());
         let mut issuers: BTreeMap<&str, u128> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A basket's rules as data, fixed by its methodology version.
+//! A basket's rules as data. The methodology version determines the rules.
 
 use crate::model::content_hash::ContentHash;
 use crate::rules::tiers::Tier;
@@ -14,7 +14,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub basket_id: String,
-    /// The version of these rules; every basket version names it.
+    /// Version of these rules; every basket version states the methodology version that it was built under.
     pub methodology_version: String,
     pub eligibility: EligibilityRule,
     pub weighting: Weighting,
@@ -70,7 +70,7 @@ impl Canonicalize for EligibilityRule {
 pub struct EligibilityRule {
     /// Allowed categories of the asset; for a vault, of its deposit asset.
     pub asset_category: Vec<AssetCategory>,
-    /// Allowed review statuses of that asset.
+    /// Allowed review statuses of the asset; for a vault, of its deposit asset.
     pub review_status: Vec<ReviewStatus>,
     /// Allowed categories of the asset at the end of the candidate's chain of underlyings.
     pub terminal_underlying_category: Vec<AssetCategory>,
@@ -96,12 +96,12 @@ pub struct Weighting {
     /// A candidate with a score at or below the pivot has no weight.
     pub pivot: MilliPoints,
     pub caps: Caps,
-    /// No version is made with fewer constituents.
+    /// Minimum number of constituents; with fewer, no version is made.
     pub min_constituents: u32,
 }
 
-/// The bounds of a weight in parts per million. Both caps are above 0 and at most 1,000,000; the floor is between 0 and the single-name
-/// cap, which limits one constituent.
+/// Bounds of the weights, in parts per million: a cap per constituent (`single_name`), a cap per issuer, and a floor per constituent. Both
+/// caps are above 0 and at most 1,000,000; the floor is between 0 and `single_name`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
     single_name: u32,

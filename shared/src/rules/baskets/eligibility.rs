@@ -14,9 +14,9 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub id: String,
-    /// The key of the issuer cap: the protocol of a vault, the issuer of an asset.
+    /// The group to which the issuer cap applies: the protocol of a vault, the issuer of an asset.
     pub issuer: String,
-    /// Null if the candidate has no protocol.
+    /// The candidate's protocol, to which the protocol cap applies; `None` if it has no protocol.
     pub protocol: Option<String>,
     /// The published score; [`tier_of`] gives its tier.
     pub score: Option<MilliPoints>,
@@ -28,18 +28,18 @@ pub struct Candidate {
     pub terminal_underlying_category: Option<AssetCategory>,
     /// The fraction of the terminal underlying's backing that is held off chain.
     pub terminal_underlying_backing_offchain: Option<Ppm>,
-    /// Whole dollars, rounded down.
+    /// TVL in whole USD, rounded down.
     pub tvl_usd: Option<u64>,
     /// Whole days since the candidate was first seen.
     pub age_days: Option<u32>,
-    /// When the newest hard fail was raised, including hard fails still in cool-down; null without one.
+    /// When the newest hard fail was raised, including hard fails in cool-down; `None` if there is no hard fail.
     pub hard_fail_since: Option<Timestamp>,
-    /// Why the facts are not good enough to build a version on; empty when they are.
+    /// Reasons why no version may be built on these facts; empty if there are none.
     pub stale: Vec<StaleInput>,
 }
 
 named_enum! {
-    /// Why a candidate's facts are not good enough to build a basket version on.
+    /// Why no basket version may be built on a candidate's facts.
     ///
     /// Source: methodology, "Halt closed".
     pub enum StaleInput {
@@ -63,7 +63,7 @@ named_enum! {
         Tier = "tier",
         Tvl = "min_tvl_usd",
         Age = "min_age_days",
-        /// Better candidates of the same protocol fill the protocol's maximum share.
+        /// Higher-ranked candidates of the same protocol use up the protocol's maximum share.
         ProtocolShare = "max_per_protocol_pct",
     }
 }
@@ -86,7 +86,7 @@ pub fn eligible(rule: &EligibilityRule, candidates: &[Candidate]) -> Vec<Eligibl
     judged.filter_map(|(candidate, _)| name(candidate)).collect()
 }
 
-/// The failed conditions that depend on one candidate only.
+/// The failed conditions that depend on this candidate only, unlike the protocol cap.
 fn own_faults(rule: &EligibilityRule, candidate: &Candidate) -> Vec<Ineligible> {
     let listed = |wanted: &[AssetCategory], known: Option<AssetCategory>| {
         wanted.is_empty() || known.is_some_and(|known| wanted.contains(&known))

@@ -10,7 +10,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use core::fmt;
 
-/// The version in force.
+/// The version in force, and the last rebalance.
 #[derive(Clone, Copy, Debug)]
 pub struct Current<'a> {
     /// The id that becomes the next version's `prior_version_id`.
@@ -32,11 +32,11 @@ pub enum RebalanceOutcome {
     Unchanged,
     /// There is a new version.
     Rebalanced {
-        /// In force from the instant of the rebalance.
+        /// The new version, in force from the instant of the rebalance.
         version: BasketVersion,
         /// The version's `trigger_reason`.
         trigger: Trigger,
-        /// Differences from the version before; in the first version every constituent is added.
+        /// Differences from the previous version; all constituents of a first version count as added.
         changes: ChangeSet,
     },
 }
@@ -90,7 +90,7 @@ pub fn rebalance(
     }
 }
 
-/// Rebalances now, for the given trigger.
+/// Rebalances now, whether or not a trigger applies; `trigger` becomes the version's `trigger_reason`.
 pub fn rebalance_for(
     trigger: Trigger,
     definition: &Definition,

@@ -40,7 +40,7 @@ named_enum! {
     }
 }
 
-/// The last time the quarterly rebalance was due at or before `now`: 16:00 UTC on the last business day of a quarter.
+/// The latest due time of a quarterly rebalance that is not after `now`: 16:00 UTC on the last business day of a quarter.
 ///
 /// A business day is Monday to Friday; public holidays differ by country and are not considered.
 pub fn latest_quarter_end(now: Timestamp) -> Option<Timestamp> {
@@ -66,8 +66,8 @@ fn last_business_day(day: Date) -> Option<Timestamp> {
 
 /// Every trigger that applies at `now`, most severe first.
 ///
-/// A constituent that is no longer a candidate triggers nothing; the next rebalance drops it. A new methodology that already
-/// reproduced the current weights does not trigger again.
+/// A constituent that is no longer a candidate triggers nothing; the next rebalance drops it. A new methodology triggers once, even if that
+/// rebalance reproduces the current weights.
 ///
 /// Source: methodology, "Definition" (refresh_rule).
 pub fn triggers(
@@ -97,7 +97,7 @@ pub fn triggers(
     found
 }
 
-/// The triggers of one constituent since the version took effect.
+/// The triggers that one constituent has caused since the version took effect.
 fn moves(then: &Constituent, now: &Candidate, effective_from: Timestamp) -> impl Iterator<Item = Trigger> {
     let moved = now.score.map(|score| score.get() - then.score.get());
     let found = [

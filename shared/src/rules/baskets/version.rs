@@ -20,9 +20,9 @@ pub struct BasketVersion {
     pub constituents: Vec<Constituent>,
     /// The version is in force from this instant on, inclusive.
     pub effective_from: Timestamp,
-    /// Version of the rules it was built under.
+    /// Version of the rules under which the version was built.
     pub methodology_version: String,
-    /// Null for the first version.
+    /// Id of the previous version; `None` for the first version.
     pub prior_version_id: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Canonicalize for BasketVersion {
     }
 }
 
-/// Differences between a version and the one before it; each list is sorted by id.
+/// Differences between a version and its predecessor; each list is sorted by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChangeSet {
     /// Constituents of the new version only.
@@ -66,18 +66,17 @@ pub struct ChangeSet {
     pub weight_changed: Vec<WeightChange>,
 }
 
-/// A constituent whose weight changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WeightChange {
     pub id: String,
-    /// Its weight in the version before.
+    /// Weight in the previous version.
     pub previous_weight: Ppm,
-    /// Its weight in the new version.
+    /// Weight in the new version.
     pub weight: Ppm,
 }
 
 impl ChangeSet {
-    /// The differences from the constituents of one version to those of the next.
+    /// Compares the constituents of one version with the constituents of the next.
     pub fn between(before: &[Constituent], after: &[Constituent]) -> Self {
         let (old, new) = (by_id(before), by_id(after));
         let only_in = |here: &BTreeMap<&str, &Constituent>, there: &BTreeMap<&str, &Constituent>| {

@@ -1,4 +1,4 @@
-//! Weights: in proportion to excess score, within every cap, then rounded to parts per million.
+//! Weights: in proportion to the score above the pivot, within every cap, then rounded to parts per million.
 //!
 //! The computation is exact: weights are fractions until the last step, and the order of the candidates does not matter.
 
@@ -19,7 +19,7 @@ const WHOLE: u128 = 1_000_000;
 pub struct EligibleName {
     /// Id of a vault or an asset.
     pub id: String,
-    /// The key of the issuer cap.
+    /// The group to which the issuer cap applies.
     pub issuer: String,
     /// The published score.
     pub score: MilliPoints,
@@ -29,7 +29,7 @@ pub struct EligibleName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constituent {
     pub id: String,
-    /// The key of the issuer cap.
+    /// The group to which the issuer cap applies.
     pub issuer: String,
     /// The published score the weight was computed from.
     pub score: MilliPoints,
@@ -54,9 +54,9 @@ impl Serialize for Constituent {
 /// Why no weights satisfy the rules. The version in force stays and an event is raised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Infeasible {
-    /// Fewer candidates can be weighted than the basket must have.
+    /// The number of candidates that can have a weight is below the basket's minimum.
     TooFewNames {
-        /// Number of candidates above the pivot that the floor did not drop.
+        /// Number of candidates with a score above the pivot, without the candidates that the floor dropped.
         names: usize,
         /// Minimum number of constituents.
         minimum: usize,
@@ -105,7 +105,7 @@ pub fn compute_weights(names: &[EligibleName], weighting: &Weighting) -> Result<
 /// A candidate that has not been dropped, with the weight of the current round.
 struct Weighted<'a> {
     name: &'a EligibleName,
-    /// Milli-points above the pivot; never 0.
+    /// Score above the pivot, in milli-points; never 0.
     excess: u128,
     /// Whether its weight is fixed at the single-name cap.
     full: bool,
@@ -162,8 +162,8 @@ fn check_feasible(weighted: &[Weighted<'_>], weighting: &Weighting) -> Result<()
     Ok(())
 }
 
-/// Computes every candidate's exact weight. The candidates of an issuer above the issuer cap share exactly the cap; all others share the
-/// rest.
+/// Computes every candidate's exact weight. The candidates of an issuer that exceeds the issuer cap share exactly the cap; the other
+/// candidates share the remaining weight.
 fn distribute(weighted: &mut [Weighted<'_>], caps: Caps) {
     let (single_name, issuer_cap) = (units(caps.single_name()), units(caps.issuer()));
     let mut capped: BTreeSet<&str> = BTreeSet::new();
@@ -242,14 +242,15 @@ fn larger_remainder(a: &Weighted<'_>, b: &Weighted<'_>) -> Ordering {
     (b.remainder() * a.of).cmp(&(a.remainder() * b.of))
 }
 
-/// The position of the candidate to drop: the one with the smallest weight below the floor. Ties: the lower score, then the greater id.
+/// The position of the candidate to drop: the candidate with the smallest weight below the floor. Ties: the lower score, then the greater
+/// id.
 fn lightest_under_floor(weighted: &[Weighted<'_>], caps: Caps) -> Option<usize> {
     let floor = units(caps.floor());
     let under = weighted.iter().enumerate().rev().filter(|(_, name)| name.units < floor);
     under.min_by_key(|(_, name)| (name.units, name.excess)).map(|(place, _)| place)
 }
 
-/// A cap or floor in parts per million; [`Caps`] never holds a negative one.
+/// A cap or floor in parts per million. [`Caps`] contains no negative values, so the conversion keeps the value.
 fn units(share: Ppm) -> u128 {
     share.0.unsigned_abs().into()
 }

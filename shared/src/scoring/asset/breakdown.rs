@@ -1,4 +1,4 @@
-//! `risk_score_breakdown`: everything a client needs to recompute an asset's score.
+//! `risk_score_breakdown`: all inputs and steps that a client needs to recompute an asset's score.
 
 use super::{
     AssetCategory, AssetFlag, AssetInput, AssetOutcome, Dimension, Overlay, OverlayKind, OverlayRule, Override,
@@ -74,7 +74,7 @@ pub struct AssetBreakdown {
     pub methodology_version: &'static str,
     /// Whether the stored score can be recomputed from this evidence.
     pub reconstructed: Reconstructed,
-    /// Evidence that was missing and counted conservatively.
+    /// Missing evidence, each item counted with a conservative value.
     pub flags: Vec<AssetFlag>,
     /// Overrides in force, which lift hard-fail flags until they expire.
     pub hard_fail_overrides: Vec<Override>,

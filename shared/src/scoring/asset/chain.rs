@@ -20,7 +20,7 @@ named_enum! {
 /// The four sub-scores in the order of [`ChainSubScore::ALL`]; null where there is no evidence.
 pub type ChainSubScores = [Option<MilliPoints>; 4];
 
-/// The multiplier of a chain: 0.85 when every sub-score is 0, 1 when every one is 10; in parts per million.
+/// The multiplier of a chain in parts per million: 850,000 if all sub-scores are 0, 1,000,000 if all are 10.
 pub fn multiplier_ppm(profile: &ChainSubScores) -> u128 {
     let total: u128 = profile.iter().map(|value| value.unwrap_or(tables::MISSING_EVIDENCE).wide()).sum();
     let (gain, per) = tables::CHAIN_GAIN;
@@ -54,11 +54,11 @@ pub struct ChainOverlay {
     pub validator_set_size_score: Option<MilliPoints>,
     /// Sub-score for the age of the chain.
     pub chain_age_score: Option<MilliPoints>,
-    /// The reviewer's reason.
+    /// The reviewer's reason for the sub-scores; null if none is given.
     pub rationale: Option<String>,
 }
 
-/// The published overlay: null for a chain without a profile, and for one whose sub-scores are all 10.
+/// The published overlay; `None` if the chain has no profile, or if all its sub-scores are 10.
 pub fn chain_overlay(profile: &ChainSubScores, rationale: Option<&str>) -> Option<ChainOverlay> {
     let multiplier = multiplier_ppm(profile);
     if is_unprofiled(profile) || multiplier == 1_000_000 {

@@ -26,24 +26,22 @@ named_enum! {
     }
 }
 
-/// The value of every dimension, or null. Serialises as an object of all sixteen keys.
+/// The value of each dimension, if it has one. Serialises as an object with all sixteen keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dimensions([Option<MilliPoints>; 16]);
 
 impl Dimensions {
-    /// The value of one dimension.
     pub fn get(&self, dimension: Dimension) -> Option<MilliPoints> {
         self.0.get(dimension as usize).copied().flatten()
     }
 
-    /// Replaces the value of one dimension.
     pub fn set(&mut self, dimension: Dimension, value: Option<MilliPoints>) {
         if let Some(slot) = self.0.get_mut(dimension as usize) {
             *slot = value;
         }
     }
 
-    /// The values of the dimensions that `category` weights; all others are null.
+    /// A copy that keeps only the dimensions to which `category` gives a weight.
     pub fn applicable_to(&self, category: AssetCategory) -> Dimensions {
         let weighted = tables::weights(category).iter();
         weighted.filter_map(|(dimension, _)| Some((*dimension, self.get(*dimension)?))).collect()

@@ -15,7 +15,8 @@ named_enum! {
     }
 }
 
-/// How often an asset's evidence should be renewed: its attestation cadence, else the default of its category.
+/// Interval, in seconds, in which an asset's evidence should be renewed: the attestation cadence or, without one, the default of the
+/// category.
 pub const fn cadence_seconds(category: AssetCategory, attestation: Option<AttestationCadence>) -> i64 {
     match attestation {
         Some(cadence) => tables::attestation_cadence_seconds(cadence),
@@ -39,7 +40,7 @@ named_enum! {
 }
 
 impl FreshnessStatus {
-    /// The status of an age. The bounds match those of the staleness overlays.
+    /// The status of evidence of this age. The bounds are the same as in the staleness overlays (`overlays.rs`).
     pub fn of(age_seconds: i64, cadence_seconds: i64) -> Self {
         let within = |cadences: i64| age_seconds <= cadence_seconds.saturating_mul(cadences);
         let named = tables::FRESHNESS.iter().find(|(cadences, _)| within(*cadences));

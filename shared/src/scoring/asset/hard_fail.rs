@@ -1,7 +1,7 @@
 //! Hard-fail flags: conditions that cap an asset's score at once, and how a flag expires.
 //!
-//! A flag's state is folded from its events: triggered → cleared → cooldown → gone. The cap applies until the end of the cooldown; a new
-//! trigger makes the flag active again.
+//! A flag's state follows from its events in order of time: a trigger makes it active, a clearance starts its cooldown, and the end of the
+//! cooldown removes it. The cap applies until then. A new trigger makes the flag active again.
 
 use crate::scoring::{MilliPoints, named_enum, tables};
 use crate::wire::time::Timestamp;
@@ -63,17 +63,14 @@ impl HardFailFlag {
 pub struct HardFailSet(u16);
 
 impl HardFailSet {
-    /// Adds a flag.
     pub fn insert(&mut self, flag: HardFailFlag) {
         self.0 |= 1 << flag as u16;
     }
 
-    /// Whether the flag is in the set.
     pub const fn contains(self, flag: HardFailFlag) -> bool {
         self.0 >> flag as u16 & 1 == 1
     }
 
-    /// Whether the set has no flags.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -83,7 +80,7 @@ impl HardFailSet {
         HardFailFlag::ALL.iter().copied().filter(move |flag| self.contains(*flag))
     }
 
-    /// The lowest cap of the set. A vault's exposure to the asset has it as `hard_fail_cap`.
+    /// The lowest cap of the set; the `hard_fail_cap` of a vault's exposure to the asset. `None` for an empty set.
     pub fn lowest_cap(self) -> Option<MilliPoints> {
         self.iter().map(tables::hard_fail_cap).min()
     }
@@ -104,7 +101,7 @@ impl Serialize for HardFailSet {
 }
 
 named_enum! {
-    /// The kind of event of a hard-fail flag.
+    /// What an event does to a hard-fail flag.
     pub enum Transition {
         Triggered = "triggered",
         Cleared = "cleared",
@@ -118,14 +115,13 @@ pub struct HardFailEvent {
     pub transition: Transition,
 }
 
-/// The state of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagState {
     /// Never raised, or its cooldown is over.
     Gone,
     /// Raised and not cleared.
     Active {
-        /// The first trigger since the flag was last clear.
+        /// Time of the trigger that made the flag active; later triggers do not change it.
         since: Timestamp,
     },
     /// Cleared; the cap still applies.
@@ -161,11 +157,11 @@ impl FlagState {
     }
 }
 
-/// A decision by two people that a hard-fail flag does not cap the score until the override expires.
+/// A decision by two people to suspend the cap of a hard-fail flag until the override expires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Override {
-    /// The flag that is lifted.
+    /// The flag whose cap is suspended.
     flag: HardFailFlag,
     /// The person who proposed the override.
     preparer: String,

@@ -1,4 +1,4 @@
-//! The headline figure of an RWA row: its stored score, else one derived from five dimensions.
+//! The headline score of a real-world asset: the stored score or, without one, a score derived from five dimensions.
 
 use super::Dimensions;
 use crate::rules::tiers::{Tier, tier_of};
@@ -7,23 +7,23 @@ use crate::scoring::{MilliPoints, named_enum, tables};
 named_enum! {
     /// Where the headline score of a real-world asset comes from.
     pub enum RwaScoreStatus {
-        /// It is the stored score.
+        /// The headline score is the stored score.
         Scored = "scored",
-        /// There is no stored score; it is the highest of the five core dimensions.
+        /// There is no stored score; the headline score is the highest of the five core dimensions.
         Derived = "derived",
-        /// There is neither a stored score nor a core dimension.
+        /// There is neither a stored score nor a value of a core dimension.
         Unscored = "unscored",
     }
 }
 
-/// An RWA row's headline.
+/// The headline of a real-world asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// Where `score` comes from.
     pub status: RwaScoreStatus,
     /// The score shown by the list route. The detail route shows null when the status is `derived`.
     pub score: Option<MilliPoints>,
-    /// The tier of a stored score; a derived one has none.
+    /// The tier of a stored score; a derived score has no tier.
     pub tier: Option<Tier>,
 }
 
@@ -34,7 +34,7 @@ impl Headline {
     }
 }
 
-/// The headline of an RWA row.
+/// The headline from the stored score and the dimensions.
 pub fn rwa_headline(stored: Option<MilliPoints>, dimensions: &Dimensions) -> Headline {
     if let Some(score) = stored {
         return Headline { status: RwaScoreStatus::Scored, score: Some(score), tier: Some(tier_of(score)) };

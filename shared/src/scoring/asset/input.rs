@@ -60,21 +60,23 @@ named_enum! {
 /// Everything an asset's score depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetInput {
-    /// Determines the weights.
+    /// The category, which determines the weights.
     pub category: AssetCategory,
-    /// Two-decimal values. For a weighted dimension of the category null means "no evidence", for any other "not applicable".
+    /// Values with two decimals. `None` means "no evidence" for a dimension that the category weights, and "not applicable" for any other
+    /// dimension.
     pub dimensions: Dimensions,
     /// Days during which a holder cannot exit; 0 for none.
     pub lockup_days: u32,
-    /// For a yield-bearing asset: the published score of its underlying, `Some(None)` if the underlying is unscored.
+    /// For a yield-bearing asset, the published score of its underlying: `Some(None)` if the underlying is unscored; `None` for any other
+    /// asset.
     pub underlying: Option<Option<MilliPoints>>,
-    /// Assets this one depends on with their published scores, in `dependency_chain` order.
+    /// Ids of the assets on which this asset depends, with their published scores, in the order of `dependency_chain`.
     pub dependencies: Vec<(String, Option<MilliPoints>)>,
-    /// The chain's profile: four nulls for a chain without a profile, `None` where no chain overlay applies.
+    /// The chain's sub-scores: all four are `None` for a chain without a profile. `None` as a whole if no chain overlay applies.
     pub chain: Option<ChainSubScores>,
     /// Age of the evidence.
     pub age_seconds: i64,
-    /// How often the evidence should be renewed.
+    /// Interval in which the evidence should be renewed.
     pub cadence_seconds: i64,
     pub review_status: ReviewStatus,
     /// Flags that are active or in cool-down, except those lifted by an override.
@@ -84,7 +86,7 @@ pub struct AssetInput {
 }
 
 impl AssetInput {
-    /// A reviewed asset with fresh evidence and nothing that lowers its score.
+    /// A reviewed asset with fresh evidence; no overlay lowers its score.
     pub fn new(category: AssetCategory, dimensions: Dimensions) -> Self {
         AssetInput {
             category,

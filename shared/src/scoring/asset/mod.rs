@@ -1,6 +1,6 @@
 //! The asset score: weighted dimensions, then overlays that may only lower the running score.
 //!
-//! An approved review is published at once; assets have no dwell.
+//! An approved review is published at once: the dwell of [`crate::rules::dwell`] applies to vaults only.
 
 mod breakdown;
 mod chain;
@@ -32,13 +32,13 @@ use serde::{Serialize, Serializer};
 /// The result for an [`AssetInput`]. Score, tier and sum are all null if the asset is unscored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AssetOutcome {
-    /// Σ weight · value over the category's table, before any overlay.
+    /// Σ weight · value over the category's weighted dimensions, before any overlay.
     pub weighted_sum: Option<SumUnits>,
     /// The published score, two decimals.
     pub score: Option<MilliPoints>,
     /// The tier of `score`.
     pub tier: Option<Tier>,
-    /// The overlays that lowered the score, in order; each one's `before` is the previous one's `after`.
+    /// The overlays that lowered the score, in order. The `before` of an overlay is the `after` of the previous overlay.
     pub overlays: Vec<Overlay>,
     /// The values that were counted conservatively because evidence is missing.
     pub flags: Vec<AssetFlag>,
@@ -80,7 +80,7 @@ impl Serialize for AssetFlag {
 
 /// Scores an asset.
 ///
-/// It is unscored when its category has no weights, or when dimensions with more than 40 percent of the weight have no evidence.
+/// The asset is unscored if its category has no weights, or if dimensions with more than 40 percent of the weight have no evidence.
 /// Source: methodology, "Asset score".
 pub fn evaluate(input: &AssetInput) -> AssetOutcome {
     let weights = tables::weights(input.category);

@@ -18,16 +18,16 @@ named_enum! {
     }
 }
 
-/// Which rule lowered the score. Prints as the overlay's id.
+/// The rule of an overlay. `Display` writes the overlay's id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OverlayRule {
     /// `lockup`: a holder cannot exit for this many days.
     Lockup { days: u32 },
-    /// `yield-bearing`: the score is bounded by the underlying asset's.
+    /// `yield-bearing`: the score is bounded by the score of the underlying asset.
     YieldBearing,
-    /// `dependency:<asset_id>`: the score is bounded by that of an asset it depends on.
+    /// `dependency:<asset_id>`: the score is bounded by the score of an asset on which this asset depends.
     Dependency(String),
-    /// `chain`: the profile of the asset's chain.
+    /// `chain`: the asset's chain is young or centralised.
     Chain,
     /// `staleness`: the evidence is older than one cadence.
     Staleness,

@@ -13,7 +13,7 @@ pub struct Backing {
     pub crypto_exogenous: Ppm,
     /// Crypto assets that depend on the issuer.
     pub crypto_endogenous: Ppm,
-    /// Hedged positions.
+    /// Positions whose price risk is hedged (delta-neutral).
     pub delta_hedge: Ppm,
 }
 
@@ -24,11 +24,11 @@ pub enum ReviewError {
     BackingSum,
     /// The dimension does not apply to the category.
     NotApplicable(Dimension),
-    /// The category has no backing: native assets, staking derivatives, governance tokens.
+    /// The category ([`has_backing`]) has no backing.
     BackingNotApplicable,
-    /// A mostly hedged synthetic stablecoin cannot have a dependency depth above 6.00.
+    /// The value of `dependency_depth` exceeds 6.00 for a synthetic stablecoin of which more than half is hedged.
     HedgedTooShallow,
-    /// A value below that of missing evidence (2.50) cannot be withdrawn, because the score would rise.
+    /// A value below 2.50 was withdrawn. Missing evidence counts as 2.50, so the withdrawal would raise the score.
     EvidenceWithdrawn(Dimension),
 }
 
@@ -56,7 +56,8 @@ pub fn has_backing(category: AssetCategory) -> bool {
     !matches!(category, Native | Lst | Lrt | GovernanceToken)
 }
 
-/// Checks a review by itself and against the dimensions of the review that it replaces, which may have had another category.
+/// Checks a review by itself, and compares it with the dimensions of the review that it replaces (`previous`). The previous review may have
+/// had another category.
 pub fn check_review(
     category: AssetCategory,
     dimensions: &Dimensions,

@@ -10,7 +10,7 @@ use crate::scoring::tables;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// Declares one type per overlay for its published numbers.
+/// Declares one struct per overlay for the overlay's published numbers.
 macro_rules! overlay_numbers {
     ($($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$about])*
@@ -28,9 +28,9 @@ macro_rules! overlay_numbers {
 pub struct AssetRules {
     /// The computation, one step per entry, in order.
     pub steps: &'static [&'static str],
-    /// Rules of every dimension of an asset's score.
+    /// Ids of all dimensions that an asset's score can have.
     pub dimensions: &'static [Dimension],
-    /// The weights of the dimensions, by asset category.
+    /// Weights of the dimensions and cadence of the evidence, by asset category.
     pub categories: ByName<Category>,
     /// Points of a weighted dimension or a chain sub-score without evidence.
     pub missing_evidence: MilliPoints,
@@ -56,7 +56,7 @@ pub struct AssetRules {
 pub struct Category {
     /// Weights by dimension, as fractions that sum to 1. Empty for a category that is never scored.
     pub weights: ByName<Decimal>,
-    /// How often evidence should be renewed if nothing is attested, in seconds.
+    /// Interval at which evidence without an attestation should be renewed, in seconds.
     pub cadence_seconds: i64,
 }
 
@@ -148,9 +148,9 @@ overlay_numbers! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
-    /// Numerator of the factor.
+    /// Numerator of the fraction.
     pub numerator: u64,
-    /// Denominator of the factor.
+    /// Denominator of the fraction.
     pub denominator: u64,
 }
 
@@ -197,7 +197,7 @@ pub struct HardFail {
 pub struct FreshnessStep {
     /// Maximum age in cadences, inclusive.
     pub up_to_cadences: i64,
-    /// The freshness status.
+    /// Freshness status of evidence up to this age.
     pub status: FreshnessStatus,
 }
 

@@ -19,7 +19,7 @@ pub struct CapRule {
     pub about: &'static str,
     /// The numbers of the condition; null where it has none.
     pub when: Option<CapNumbers>,
-    /// Whether the cap demotes without a dwell while it binds.
+    /// Whether the vault is demoted at once, without a dwell, while the cap binds.
     pub at_once: bool,
 }
 
@@ -124,9 +124,9 @@ fn weak_vector(id: CapId) -> (Option<MilliPoints>, &'static str, Option<CapNumbe
 pub struct FlagRules {
     /// `stale_audit` is raised if the newest audit is older than this many days, or undated.
     pub stale_audit_after_days: u32,
-    /// `reward_heavy` is raised if a smaller part of the net rate than this is earned without rewards.
+    /// `reward_heavy` is raised if the rate without rewards is below this fraction of the net rate.
     pub reward_heavy_base_share_below: Decimal,
-    /// `high_utilization` is raised if utilization is above this.
+    /// `high_utilization` is raised if utilization is above this fraction.
     pub high_utilization_above: Ppm,
     /// `single_market` is raised if one exposure of a lending vault is above this share.
     pub single_market_share_above: Decimal,

@@ -28,7 +28,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
-/// The version of the rules, which every score and history point names.
+/// Version of the rules. Every score and every point of a score's history states it.
 pub const METHODOLOGY_VERSION: &str = "rds-1.0.0";
 
 /// Everything a score depends on besides its inputs.
@@ -147,17 +147,17 @@ impl<V> ByName<V> {
     }
 }
 
-/// Percent as a fraction.
+/// `weight` percent as a fraction.
 fn percent(weight: impl Into<i128>) -> Decimal {
     Decimal { units: i64::try_from(weight.into()).unwrap_or_default(), scale: 2 }
 }
 
-/// Basis points as a fraction.
+/// `bp` basis points as a fraction.
 fn basis_points(bp: u32) -> Decimal {
     Decimal { units: bp.into(), scale: 4 }
 }
 
-/// 1 / `parts` as a fraction.
+/// 1 / `parts`, rounded down to six decimals.
 fn one_in(parts: u128) -> Decimal {
     Decimal { units: 1_000_000_i64.checked_div(i64::try_from(parts).unwrap_or(i64::MAX)).unwrap_or_default(), scale: 6 }
 }
@@ -167,7 +167,7 @@ fn tenths(parts: u128) -> Decimal {
     Decimal { units: i64::try_from(parts).unwrap_or_default(), scale: 1 }
 }
 
-/// The magnitude of milli-points that a rule adds or subtracts.
+/// Absolute value of the milli-points that a rule adds or subtracts; the name of the published field states the direction.
 fn points(milli: i32) -> MilliPoints {
     MilliPoints::saturating(milli.unsigned_abs().into())
 }

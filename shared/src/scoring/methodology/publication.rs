@@ -24,7 +24,8 @@ pub struct PublicationRules {
     pub hard_below_anchor: MilliPoints,
     /// Caps that demote at once while they bind.
     pub at_once: Vec<CapId>,
-    /// The smallest move within a tier that is published, and the distance below the next floor at which a dwelling score is clamped.
+    /// Smallest change of the score within a tier that is published. During a dwell, a score is clamped to this distance below the next
+    /// tier's floor.
     pub score_step: MilliPoints,
 }
 

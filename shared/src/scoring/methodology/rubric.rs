@@ -1,4 +1,4 @@
-//! The questionnaire as data: how an asset's dimension gets its value from answers.
+//! The questionnaire as data: how the value of an asset's dimension is computed from answers.
 
 use super::{ByName, percent, steps};
 use crate::scoring::asset::{AssetCategory, AttestationCadence};
@@ -48,9 +48,9 @@ pub struct DimensionQuestions {
 pub struct QuestionRule {
     /// Id of the question, unique in its dimension.
     pub id: &'static str,
-    /// Part of the dimension's value, as a fraction; those of a dimension sum to 1.
+    /// Weight of the question in the dimension's value, as a fraction; the weights of a dimension sum to 1.
     pub weight: Decimal,
-    /// The question.
+    /// The question as text.
     pub text: &'static str,
     /// The kinds of source that may be cited.
     pub evidence: &'static [SourceKind],
@@ -58,7 +58,7 @@ pub struct QuestionRule {
     pub cadence: AttestationCadence,
     /// The cadence in seconds.
     pub cadence_seconds: i64,
-    /// Where and how the answer is read.
+    /// Where and how a reviewer finds the answer.
     pub how_to_read: &'static str,
     /// Whether the answer also limits the score of every asset in `supply_categories`.
     pub limits_supply: bool,
@@ -72,7 +72,7 @@ pub struct QuestionRule {
 pub struct AnswerRule {
     /// Id of the answer, unique in its question.
     pub id: &'static str,
-    /// What the answer is worth.
+    /// Points of the answer.
     pub points: MilliPoints,
     /// What the answer states.
     pub text: &'static str,

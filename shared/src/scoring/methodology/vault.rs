@@ -51,7 +51,7 @@ pub struct AssetVectorRules {
     pub mean_weight: Decimal,
     /// Weight of the worst exposure, as a fraction.
     pub worst_weight: Decimal,
-    /// Minimum share of the whole, as a fraction, of an exposure that can be the worst one.
+    /// Minimum share, as a fraction, from which an exposure can count as the worst exposure.
     pub worst_from_share: Decimal,
 }
 

@@ -24,7 +24,7 @@ pub struct Observation {
     pub observed_at: Timestamp,
 }
 
-/// The origin of each input; an input without an entry is published with null origin.
+/// The origin of each input. An input without an entry is published with `source` and `observed_at` null.
 pub type Observations = BTreeMap<InputField, Observation>;
 
 /// An input whose source and time of observation are recorded separately.
@@ -153,7 +153,7 @@ pub struct PlatformInputs {
     pub version_age_days: Observed<Option<u32>>,
     /// Number of audits of the deployed version.
     pub audits: Observed<Option<u32>>,
-    /// Age of the newest of these audits in days.
+    /// Age of the newest audit of the deployed version, in days.
     pub newest_audit_days: Observed<Option<u32>>,
     /// Largest live bounty, in whole USD.
     pub bounty_usd: Observed<Option<u64>>,
@@ -187,7 +187,7 @@ pub struct ControlInputs {
 pub struct HistoryInputs {
     /// Age of the vault in days.
     pub vault_age_days: Observed<Option<u32>>,
-    /// The incidents that counted.
+    /// The incidents that count against the vault.
     pub incidents: Vec<PublishedIncident>,
     /// Largest fall of the share price from its running peak in 365 days, as a fraction.
     #[cfg_attr(feature = "schema", schemars(with = "Observed<Option<Decimal>>"))]
@@ -199,7 +199,7 @@ pub struct HistoryInputs {
     pub tvl_halved_7d: Observed<bool>,
 }
 
-/// An incident that counted.
+/// An incident that counts against the vault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedIncident {

@@ -66,7 +66,7 @@ pub struct ScoreProvenance {
     pub raw_score: Option<MilliPoints>,
     /// The exact weighted sum of the vectors, in points; null if the vault is unscored.
     pub weighted_sum: Option<SumUnits>,
-    /// The pending tier change; null without one.
+    /// The pending tier change; null if no change is pending.
     pub dwell: Option<Dwell>,
     /// Every cap that applied, binding or not, in table order.
     pub caps: Vec<Cap>,

@@ -1,4 +1,4 @@
-//! One answer, and which of several answers to a question counts.
+//! One answer to a question, and the rule that decides which of several answers counts.
 
 use super::outcome::{Part, PartState};
 use super::{AnswerOption, Question, Questionnaire, SourceKind};
@@ -14,9 +14,9 @@ pub struct Answer<'a> {
     pub question: &'a str,
     /// Id of the answer.
     pub answer: &'a str,
-    /// When the source showed it. Midnight UTC if the source states a day.
+    /// When the source showed the answer; midnight UTC if the source states only a day.
     pub observed_at: Timestamp,
-    /// What kind of source it is.
+    /// The kind of the answer's source.
     pub source_kind: SourceKind,
     /// When the answer was withdrawn; `None` if it was not.
     pub withdrawn_at: Option<Timestamp>,
@@ -101,8 +101,8 @@ pub(super) fn settle(question: &'static Question, heard: &[Heard], now: Timestam
         let state = if also_given.is_empty() { PartState::Answered } else { PartState::Contradicted };
         return Part::of(question, state, weakest, Some(observed_at), also_given);
     }
-    // No answer counts as evidence. The weakest of the aged answers and of the withdrawn answers with the same or a later date still
-    // counts, with at most the points of an unknown answer, so that neither ageing nor a withdrawal raises the value.
+    // No answer counts as evidence. Candidates are the aged answers of the newest day, and the withdrawn answers of that day or later.
+    // The weakest candidate counts, with at most the points of an unknown answer, so that neither ageing nor a withdrawal raises the value.
     let withdrawn = || given().filter(|it| it.is_withdrawn && Some(it.day()) >= standing_day);
     let left: Vec<&Heard> = standing.iter().copied().chain(withdrawn()).collect();
     let state = match withdrawn().map(Heard::day).max() {
@@ -114,7 +114,7 @@ pub(super) fn settle(question: &'static Question, heard: &[Heard], now: Timestam
     Part::of(question, state, weakest, left.iter().map(|it| it.observed_at).min(), also_given)
 }
 
-/// The weakest of the answers given, and the others, strongest first. The table lists answers in descending order of points.
+/// The weakest of the given answers, and the other given answers, strongest first. `question.answers` is in descending order of points.
 fn weakest_first(
     question: &'static Question,
     given: &[&Heard],

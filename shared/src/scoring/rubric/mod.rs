@@ -6,15 +6,15 @@
 //!
 //! # Rules
 //!
-//! The numbers are those of the questionnaire's draft.
+//! R1 to R10 are the rule numbers of the questionnaire's draft.
 //!
 //! - **R1** The value is Σ weight · points / 100 over all questions, rounded half to even to two decimals.
 //! - **R2** A question without evidence counts 2.50.
-//! - **R3** If questions with more than 40 of the 100 weight have no evidence, there is no value, unless it would be below 2.50.
+//! - **R3** If questions with more than 40 of the 100 weight have no evidence, there is no value, unless the computed value is below 2.50.
 //! - **R4** The lowest ceiling of the answers limits the rounded value.
 //! - **R5** If only one venue showed a price, the price of the deepest other venue is used for the answer.
-//! - **R6** Reviewers give the weakest answer that the source supports. The answers of the newest day count; of several, the weakest
-//!   counts. The note of a "nothing found" answer must name the place of the search ([`AnswerOption::needs_search`]).
+//! - **R6** Reviewers give the weakest answer that the source supports. The answers of the newest day count; of several answers, the
+//!   weakest counts. The note of a "nothing found" answer must name the place of the search ([`AnswerOption::needs_search`]).
 //! - **R7** One fact answers one question.
 //! - **R8** Every answer has source title, address, kind and date, and ages by the cadence of its question. The answers are sorted
 //!   freshest first; the refresh date is the date of the answer at which half of the answered weight is reached.
@@ -23,7 +23,7 @@
 //!
 //! # Changes to the draft
 //!
-//! **R3, when a value is missing.** The draft withheld a value unless it was below 2.50 with every unknown question at 10. A withheld
+//! **R3, when a value is missing.** The draft withheld a value unless it was below 2.50 with 10.00 for every unknown question. A withheld
 //! value counts 2.50, so a dimension at 1.80 rose to 2.50 when one more answer aged or was withdrawn, and a dimension with a stopped
 //! redemption (ceiling 0.00) counted 2.50 when two questions were left unanswered. Now the value *as computed*, after ceilings, decides:
 //! below 2.50 it is published, even if most questions are unknown. Missing evidence therefore never raises the points of a dimension. A
@@ -42,36 +42,36 @@
 //! below 2.50 to be replaced by no value. Only an answer with a source can raise a value.
 //!
 //! **R6, equal age.** Sources state days, not instants, so "equal" means the same UTC day. All answers of the day are kept, the weakest
-//! counts, and the part is `contradicted`. A better source with an older date does not win (R10); a reviewer who trusts it reads the
-//! source again, which gives the answer a new date. Answers of one day age together, by the latest of them, so that the value does not
-//! rise when the weaker one ages first.
+//! counts, and the part is `contradicted`. A better source with an older date does not take precedence (R10). A reviewer who trusts an
+//! older source reads the source again and gives a new answer with the new date. Answers of one day age together, from the date of the
+//! latest one, so that the value does not rise when the weaker answer ages first.
 //!
-//! **R8, "oldest date".** Dates of questions with different cadences do not compare: a price of ten days ago is older than terms of last
-//! year. The order is therefore by age in cadences. The result names the date and the cadence, which replace the default of 7 or 31
-//! days when the asset's freshness is computed. Aged and withdrawn answers stay in the answered weight; otherwise evidence would seem
-//! fresher the moment its oldest part expired.
+//! **R8, "oldest date".** Dates of questions with different cadences cannot be compared: a price of ten days ago is staler than terms of
+//! last year. The order is therefore by age in cadences. The result contains a date and a cadence. When the asset's freshness is
+//! computed, that cadence replaces the default of 7 or 31 days. Aged and withdrawn answers stay in the answered weight; otherwise the
+//! evidence would seem fresher as soon as its oldest part expired.
 //!
 //! **R7, one fact one question.** The draft assigned losses to security only, but three other questions asked for losses too, and both
 //! `upgrade` and `delay` asked for the delay. Now a loss belongs to the question about its cause (own code or keys, custody, bridge,
 //! operators); `upgrade` asks whether a delay is enforced, and `delay` how long it is. A depeg counts in addition to the loss, because
 //! both happened.
 //!
-//! **Bounds.** The draft had none. [`DimensionOutcome::lowest`] and [`DimensionOutcome::highest`] range over every way in which the
-//! questions without evidence can be answered or stay open, with the ceilings that those answers would bring. A plain 0 and 10 would be
-//! too wide: some questions have no answer worth 0, one has none worth 10. The lower bound counts 2.50 where even the worst answer is
-//! worth more, since the question may stay open.
+//! **Bounds.** The draft had no bounds. [`DimensionOutcome::lowest`] and [`DimensionOutcome::highest`] cover every possible answer to the
+//! questions without evidence, with its ceiling, and the case that a question stays open. The bounds 0 and 10 would be too wide: some
+//! questions have no answer worth 0, and one question has no answer worth 10. If the worst answer of a question is worth more than 2.50,
+//! the lower bound counts 2.50, because the question may stay open.
 //!
 //! **Mint control and verifiers.** The draft weighed them in `bridge_mechanism` alone, which two categories have. A synthetic dollar that
 //! one key could mint and a restaking token behind a bridge with one verifier would have been Core before their losses. Now
 //! `mint_control` and the new question `verifier` are asked of every category whose supply can be raised, and limit the asset's score:
-//! 4.00 for one key or one verifier, as the flag `eoa_mint_authority`; 7.90 for two or three. An unknown answer also limits the score to
-//! 7.90: the asset cannot be Prime, but the lack of an answer is no sign of risk. The weights in `bridge_mechanism` are 30, 20, 15, 15,
-//! 20.
+//! 4.00 for one key or one verifier, like the flag `eoa_mint_authority`; 7.90 for a multisig of at most three signatures, for a multisig
+//! that can appoint another minter at once, or for two verifiers. An unknown answer also limits the score to 7.90: the asset cannot be
+//! Prime, but a missing answer does not indicate a risk. The weights in `bridge_mechanism` are 30, 20, 15, 15, 20.
 //!
 //! **Kinds of source.** For control questions the draft allowed only a reading of the chain, and where it allowed a document it did not
 //! allow a repository; under these rules 506 of its own 899 answers were void. A repository is now allowed wherever a document is (it is
-//! a text with a revision), and both are allowed for control questions, as published reviews quote readings. A reading wins by its newer
-//! date.
+//! a text with a revision), and both are allowed for control questions, because published reviews quote readings of the chain. A reading
+//! of the chain does not outrank a document; it replaces a document only if its date is newer.
 //!
 //! **Points.** In the draft an obligor without a rating counted 5.00 and one with a low rating 4.00, so giving up a low rating raised the
 //! points. Now both count 4.00.

@@ -11,17 +11,17 @@ use alloc::vec::Vec;
 /// The result for one dimension at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DimensionOutcome<'a> {
-    /// The dimension asked about.
+    /// The dimension that the answers are about.
     pub dimension: Dimension,
     /// The value, or why there is none. Without a value the dimension has no evidence and counts 2.50 in the asset's sum.
     pub value: Result<Hundredths, NoValue>,
-    /// The value as computed, also where it is withheld; between `lowest` and `highest`.
+    /// The computed value, even if `value` withholds it; between `lowest` and `highest`.
     pub computed: Hundredths,
-    /// Weight of the questions with a valid answer, in percent.
+    /// Weight of the questions with an answer that counts as evidence, in percent.
     pub weight_known: u8,
-    /// Weight of the other questions, in percent; the two sum to 100.
+    /// Weight of the questions without evidence, in percent: 100 minus `weight_known`.
     pub weight_unknown: u8,
-    /// The ceiling that lowered the computed value.
+    /// The ceiling that lowered `computed`; `None` if no ceiling did.
     pub ceiling: Option<AppliedCeiling>,
     /// The lowest value that `computed` can take over all possible answers to the questions without evidence.
     pub lowest: Hundredths,
@@ -29,7 +29,7 @@ pub struct DimensionOutcome<'a> {
     pub highest: Hundredths,
     /// One part per question, in the order of the questionnaire.
     pub parts: Vec<Part>,
-    /// How old the evidence is; none without any answer.
+    /// How old the evidence is; `None` without any answer.
     pub refresh: Option<Refresh>,
     /// The answers that did not count, sorted.
     pub ignored: Vec<Ignored<'a>>,
@@ -51,9 +51,9 @@ impl DimensionOutcome<'_> {
 named_enum! {
     /// Why a dimension has no value.
     pub enum NoValue {
-        /// No question has a valid answer.
+        /// No question has an answer that counts as evidence.
         NothingKnown = "nothing_known",
-        /// Questions of more than 40 percent of the weight have no valid answer.
+        /// The questions without evidence have more than 40 percent of the weight.
         TooLittleKnown = "too_little_known",
     }
 }
@@ -65,12 +65,12 @@ pub struct AppliedCeiling {
     pub question: &'static str,
     /// Id of the answer.
     pub answer: &'static str,
-    /// Greatest value of the dimension.
+    /// Upper bound of the dimension's value.
     pub at: Hundredths,
 }
 
 named_enum! {
-    /// What is known about a question.
+    /// Whether a question has an answer that counts as evidence, and if not, why.
     pub enum PartState {
         /// The newest day has one answer, and it is not too old.
         Answered = "answered",
@@ -78,7 +78,7 @@ named_enum! {
         Contradicted = "contradicted",
         /// The newest answer is older than four cadences of the question.
         Aged = "aged",
-        /// The newest answer was withdrawn, and no valid one is left.
+        /// The newest answer was withdrawn, and no other answer counts as evidence.
         Withdrawn = "withdrawn",
         /// There is no answer.
         Unknown = "unknown",
@@ -86,18 +86,18 @@ named_enum! {
 }
 
 impl PartState {
-    /// Whether the question counts as answered.
+    /// Whether the question has an answer that counts as evidence.
     pub const fn is_known(self) -> bool {
         matches!(self, PartState::Answered | PartState::Contradicted)
     }
 }
 
-/// What one question contributes.
+/// The contribution of one question to the dimension's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The question, with its weight.
     pub question: &'static Question,
-    /// What is known.
+    /// Whether an answer counts as evidence, and if not, why.
     pub state: PartState,
     /// The answer that counts; if none counts as evidence, the weakest of the aged and withdrawn answers. `None` if there is no answer.
     pub answer: Option<&'static AnswerOption>,
@@ -105,9 +105,10 @@ pub struct Part {
     pub points: Hundredths,
     /// The ceiling that the answer sets, whether or not it lowers the value.
     pub ceiling: Option<Hundredths>,
-    /// When the source of the answer showed it.
+    /// The date from which the evidence ages: the latest answer of the newest day; if no answer counts as evidence, the earliest aged or
+    /// withdrawn answer. `None` without any answer.
     pub observed_at: Option<Timestamp>,
-    /// Other answers of the same day, which are kept but do not count; strongest first.
+    /// The stronger answers that were compared with `answer` and do not count, strongest first.
     pub also_given: Vec<&'static AnswerOption>,
 }
 
@@ -151,7 +152,7 @@ impl Part {
         self.ceiling.filter(|_| self.state.is_known())
     }
 
-    /// The answers that an open question can still get; none if it has a valid answer.
+    /// The answers that an open question can still get; empty if an answer counts as evidence.
     pub(super) fn possible(&self) -> impl Iterator<Item = &'static AnswerOption> + use<> {
         let open = if self.state.is_known() { &[] } else { self.question.answers };
         open.iter()

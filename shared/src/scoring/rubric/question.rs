@@ -39,7 +39,7 @@ impl fmt::Display for Hundredths {
 }
 
 named_enum! {
-    /// What kind of source an answer was taken from.
+    /// The kind of source from which an answer was taken.
     pub enum SourceKind {
         /// A published text: terms, a report, documentation, a public register.
         Document = "document",
@@ -47,7 +47,7 @@ named_enum! {
         Repository = "repository",
         /// A dated list of many subjects, such as an incident list or a price series.
         Dataset = "dataset",
-        /// A reading of a chain at a block.
+        /// Data read from a chain at a block.
         Chain = "chain",
     }
 }
@@ -59,7 +59,7 @@ pub struct Questionnaire {
     pub dimension: Dimension,
     /// What the dimension is about.
     pub asks: &'static str,
-    /// In the order in which they are asked and published.
+    /// The questions, in the order in which they are asked and published.
     pub questions: &'static [Question],
 }
 
@@ -73,11 +73,11 @@ impl Questionnaire {
 /// One question about an asset.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Unique in its dimension; lower case, digits and underscores.
+    /// Id of the question, unique in its dimension: lower-case letters, digits and underscores.
     pub id: &'static str,
-    /// Part of the dimension's value, in percent.
+    /// Weight of the question in the dimension's value, in percent.
     pub weight: u8,
-    /// The question.
+    /// The question as text.
     pub text: &'static str,
     /// The kinds of source that may be cited, in the order of [`SourceKind::ALL`].
     pub evidence: &'static [SourceKind],
@@ -103,7 +103,7 @@ impl Question {
         tables::attestation_cadence_seconds(self.cadence)
     }
 
-    /// Greatest age in seconds, inclusive, at which an answer still counts.
+    /// Greatest age, in seconds, inclusive, at which an answer still counts as evidence.
     pub const fn counts_for_seconds(&self) -> i64 {
         self.cadence_seconds().saturating_mul(tables::rubric::EXPIRES_AFTER_CADENCES)
     }
@@ -112,7 +112,7 @@ impl Question {
 /// A permitted answer to a question.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AnswerOption {
-    /// Unique in its question; lower case, digits and underscores.
+    /// Id of the answer, unique in its question: lower-case letters, digits and underscores.
     pub id: &'static str,
     /// The answer's points, 0.00 to 10.00.
     pub points: Hundredths,

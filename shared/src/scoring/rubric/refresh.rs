@@ -17,7 +17,7 @@ pub struct Refresh {
 }
 
 impl Refresh {
-    /// Age at `now` in whole seconds; 0 for a date ahead.
+    /// Age at `now` in whole seconds; 0 if `observed_at` is after `now`.
     pub fn age_seconds(self, now: Timestamp) -> i64 {
         now.seconds_since(self.observed_at).max(0)
     }
@@ -33,14 +33,14 @@ impl Refresh {
     }
 }
 
-/// An answer's age with its weight.
+/// The date and the cadence of one answer, with the answer's weight.
 pub(super) struct Age {
     pub(super) weight: u32,
     pub(super) refresh: Refresh,
 }
 
-/// The weighted median age: in ascending order of age, the first at which half of the total weight is reached. `None` if the total
-/// weight is 0.
+/// The weighted median age: the first answer, in ascending order of age, at which half of the total weight is reached. `None` if the
+/// total weight is 0.
 pub(super) fn half_of(ages: impl Iterator<Item = Age>, now: Timestamp) -> Option<Refresh> {
     let mut ages: Vec<Age> = ages.filter(|age| age.weight > 0).collect();
     ages.sort_by(|a, b| a.refresh.compare(b.refresh, now));
@@ -55,8 +55,8 @@ pub(super) fn half_of(ages: impl Iterator<Item = Age>, now: Timestamp) -> Option
 
 /// The age of an asset's evidence over all dimensions that its category weighs; `None` without any answer.
 ///
-/// The weight of an answer is its question's weight times its dimension's. Age and cadence are the asset's `age_seconds` and
-/// `cadence_seconds`.
+/// The weight of an answer is the weight of its question times the weight of its dimension. The age and the cadence of the result are
+/// the inputs `age_seconds` and `cadence_seconds` of the asset score.
 pub fn asset_refresh(category: AssetCategory, outcomes: &[DimensionOutcome<'_>], now: Timestamp) -> Option<Refresh> {
     let weighed = tables::weights(category).iter();
     let ages = weighed.flat_map(|(dimension, weight)| {

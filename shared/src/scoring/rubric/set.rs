@@ -1,4 +1,4 @@
-//! The set of answers about one subject, as a second reviewer signs it, and the status that follows.
+//! The set of answers about one subject that a second reviewer signs, and the review status that follows from the signatures.
 
 use super::Answer;
 use crate::model::content_hash::ContentHash;
@@ -9,7 +9,7 @@ use crate::wire::time::{Micros, Timestamp};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Domain separation: each kind of hashed text states its own purpose.
+/// Purpose that the hashed text states, so that a hash of another kind of text cannot be used in its place.
 const PURPOSE: &str = "rds.asset_answers";
 /// Version of the canonical text's layout.
 const LAYOUT: i64 = 1;
@@ -17,7 +17,7 @@ const LAYOUT: i64 = 1;
 /// An answer with its source, so that a reader can check it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourcedAnswer<'a> {
-    /// The dimension asked about.
+    /// The dimension to which the question belongs.
     pub dimension: Dimension,
     /// Question, answer, date, kind of source, and time of the withdrawal.
     pub answer: Answer<'a>,

@@ -7,14 +7,14 @@ use crate::scoring::tables::rubric as tables;
 use crate::wire::time::Timestamp;
 use alloc::vec::Vec;
 
-/// The greatest score of an asset, by who can raise its supply.
+/// Upper bound of an asset's score that depends on who can raise the asset's supply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupplyLimit {
-    /// The score is at most this; 10.00 for no limit.
+    /// Upper bound of the asset's score; 10.00 for no limit.
     pub ceiling: Hundredths,
     /// The lowest limit that can result from answers to the open questions.
     pub lowest: Hundredths,
-    /// The highest such limit.
+    /// The highest limit that can result from answers to the open questions.
     pub highest: Hundredths,
     /// One part per question, in the order of the questionnaire.
     pub parts: Vec<LimitPart>,
@@ -29,7 +29,7 @@ pub struct LimitPart {
     pub state: PartState,
     /// Id of the answer that counts, as in [`Part::answer`].
     pub answer: Option<&'static str>,
-    /// The score is at most this; 10.00 for no limit.
+    /// Upper bound of the asset's score; 10.00 for no limit.
     pub ceiling: Hundredths,
 }
 

@@ -81,9 +81,9 @@ pub const OFF_CHAIN_CADENCE_SECONDS: i64 = 2_678_400;
 
 /// Largest deviation of the sum of the backing shares from one: 0.5 percent.
 pub const BACKING_TOLERANCE_PPM: i64 = 5_000;
-/// A synthetic stablecoin with a larger hedged share than this is limited by [`DELTA_HEDGE_MAX_DEPTH`].
+/// Delta-hedged share of the backing above which [`DELTA_HEDGE_MAX_DEPTH`] applies to a synthetic stablecoin: 50 percent.
 pub const DELTA_HEDGE_LIMIT_PPM: i64 = 500_000;
-/// Maximum dependency depth in the review of a mostly hedged synthetic stablecoin.
+/// Maximum value of the dimension `dependency_depth` in the review of a mostly delta-hedged synthetic stablecoin: 6.00.
 pub const DELTA_HEDGE_MAX_DEPTH: MilliPoints = mp(6000);
 /// A recomputed score is reconstructed in full if it differs from the stored one by at most this many milli-points.
 pub const RECONSTRUCTION_TOLERANCE: u32 = 50;

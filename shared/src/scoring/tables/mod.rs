@@ -19,7 +19,7 @@ const fn mp(milli: i64) -> MilliPoints {
     MilliPoints::saturating(milli)
 }
 
-/// The value of the first of the descending `steps` whose bound is at most `reached`; `below` if there is none.
+/// The value of the first step whose bound is at most `reached`; `below` if no step is reached. `steps` have descending bounds.
 pub(crate) fn at_least<N: PartialOrd + Copy, V: Copy>(reached: N, steps: &[(N, V)], below: V) -> V {
     steps.iter().find(|(bound, _)| reached >= *bound).map_or(below, |(_, value)| *value)
 }

@@ -10,7 +10,7 @@ pub const VECTOR_WEIGHTS: [i64; 4] = [35, 30, 20, 15];
 
 /// Weights of the mean and of the worst exposure in the asset vector, in tenths.
 pub const BLEND: (u128, u128) = (7, 3);
-/// An exposure can be the worst one if it is at least one part in this many of the whole: 5 percent.
+/// Reciprocal of the share from which an exposure can count as the worst exposure: 20 for 5 percent.
 pub const WORST_ONE_IN: u128 = 20;
 
 /// Maximum points of an exposure, by its price source.
@@ -52,7 +52,7 @@ pub const SCALE: [(u64, MilliPoints); 5] = [
     (10_000_000, mp(6000)),
     (1_000_000, mp(4000)),
 ];
-/// Points of a TVL below every bound, or of an unknown one.
+/// Points of a TVL below every bound of [`SCALE`], or of an unknown TVL.
 pub const SCALE_BELOW: MilliPoints = mp(2000);
 /// Number of dependencies that do not lower the dependency factor.
 pub const FREE_DEPENDENCIES: u32 = 3;
@@ -61,7 +61,7 @@ pub const DEPENDENCY_STEP_BP: u32 = 100;
 /// The lowest dependency factor, in basis points.
 pub const DEPENDENCY_FLOOR_BP: u32 = 7000;
 
-/// Points by strategy.
+/// Points of the strategy part of the platform vector.
 pub const fn strategy_points(strategy: Strategy) -> MilliPoints {
     match strategy {
         Strategy::LendingPool | Strategy::IsolatedLending => mp(9500),
@@ -110,7 +110,7 @@ pub const SIGNERS_SINGLE: MilliPoints = mp(1000);
 /// Points of unknown signers.
 pub const SIGNERS_UNKNOWN: MilliPoints = mp(3000);
 
-/// Points by how depositors exit.
+/// Points of the exit part of the control vector.
 pub const fn exit_points(exit: Exit) -> MilliPoints {
     match exit {
         Exit::Instant => MilliPoints::MAX,
@@ -120,7 +120,7 @@ pub const fn exit_points(exit: Exit) -> MilliPoints {
     }
 }
 
-/// Points by source verification.
+/// Points of the source part of the control vector.
 pub const fn source_points(source: Source) -> MilliPoints {
     match source {
         Source::Verified => MilliPoints::MAX,
@@ -187,16 +187,16 @@ pub const LOW_TVL_USD: u64 = 100_000;
 pub const EOA_CONTROL: MilliPoints = mp(4900);
 /// A vault scores at most this far above its asset vector, in milli-points.
 pub const ASSET_DRAG_ABOVE: i32 = 1000;
-/// The hard fail of a holding caps the vault if the holding has at least this share.
+/// Share from which the hard fail of a holding caps the vault, in parts per million: 5 percent.
 pub const HOLDING_HARD_FAIL_PPM: u32 = 50_000;
 
-/// `reward_heavy` is flagged when less than one part in this many of the net rate is earned without rewards.
+/// `reward_heavy` is flagged when the rate without rewards is below the net rate divided by this number.
 pub const REWARD_HEAVY_ONE_IN: i128 = 2;
-/// `high_utilization` is flagged above this utilization.
+/// `high_utilization` is flagged above this utilization: 0.95.
 pub const HIGH_UTILIZATION_PPM: i64 = 950_000;
-/// `single_market` is flagged when one exposure is above this many tenths of the whole.
+/// `single_market` is flagged when one exposure is above this many tenths of all exposures.
 pub const SINGLE_MARKET_TENTHS: u128 = 6;
-/// `custom_oracle` is flagged when an exposure with such an oracle is at least one part in this many of the whole: 5 percent.
+/// Reciprocal of the share from which an exposure with a custom or unknown oracle is flagged `custom_oracle`: 20 for 5 percent.
 pub const CUSTOM_ORACLE_ONE_IN: u128 = 20;
 /// `outlier_apr` is flagged only for net rates above this: 0.30.
 pub const OUTLIER_APR_PPM: i64 = 300_000;

@@ -32,8 +32,8 @@ pub(super) fn score(input: &VaultInput) -> Option<MilliPoints> {
     Some(deposit.min(blended))
 }
 
-/// Exposures merged by id, so that splitting one asset over many markets cannot keep it below the 5 percent from which an exposure can be
-/// the worst one.
+/// Merges the exposures by id. Otherwise an asset split over many markets could stay below the 5 percent from which an exposure can count
+/// as the worst exposure.
 fn merged(input: &VaultInput) -> Vec<Merged> {
     if input.exposures_status == ExposuresStatus::Unavailable {
         return alloc::vec![Merged { share: 1, points: tables::UNSCORED_COUNTS }];
@@ -52,13 +52,13 @@ fn merged(input: &VaultInput) -> Vec<Merged> {
     held.map(|(share, sum)| Merged { share, points: milli(sum, share) }).collect()
 }
 
-/// Points of an exposure's asset: its score; if unscored 3.00, or its hard-fail cap if that is lower.
+/// Points of an exposure: the score of its asset; for an unscored asset, the lower of 3.00 and the hard-fail cap.
 pub(super) fn counted(exposure: &Exposure) -> MilliPoints {
     let unscored = || exposure.hard_fail_cap.map_or(tables::UNSCORED_COUNTS, |cap| cap.min(tables::UNSCORED_COUNTS));
     exposure.score.unwrap_or_else(unscored)
 }
 
-/// Points of a collateral: at most the cap of its price source, less the haircut of its loan-to-value.
+/// Points of a collateral: the points of its asset, at most the cap of its price source, less the haircut for its loan-to-value.
 fn lent_against(exposure: &Exposure) -> MilliPoints {
     let haircuts: &[(u32, MilliPoints)] =
         if exposure.same_peg { &tables::SAME_PEG_HAIRCUTS } else { &tables::LLTV_HAIRCUTS };

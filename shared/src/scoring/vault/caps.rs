@@ -40,13 +40,13 @@ named_enum! {
 }
 
 impl CapId {
-    /// Whether the cap demotes without a dwell while it binds.
+    /// Whether the vault is demoted at once, without a dwell, while the cap binds.
     pub const fn demotes_at_once(self) -> bool {
         matches!(self, CapId::AssetHardFail | CapId::Incident | CapId::BadDebt)
     }
 }
 
-/// A cap that applies.
+/// A cap whose condition applies to a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cap {

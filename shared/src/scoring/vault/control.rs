@@ -4,7 +4,7 @@ use super::{ControlInput, Signers, Timelock};
 use crate::scoring::number::{MilliPoints, cents};
 use crate::scoring::tables;
 
-/// The control vector; every unknown input counts a conservative value of its own.
+/// The control vector. An unknown input counts the conservative points that [`tables`] set for it.
 pub(super) fn score(input: &ControlInput) -> MilliPoints {
     let parts = [
         timelock(input.timelock),

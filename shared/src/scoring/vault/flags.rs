@@ -1,4 +1,4 @@
-//! Flags: information about a vault's score that does not affect it.
+//! Flags: information about a vault that does not affect its score.
 
 use super::platform::newest_audit_is_stale;
 use super::{AssetMode, Exit, ExposuresStatus, Oracle, Signers, Source, Timelock, VaultInput, WorstDependency};

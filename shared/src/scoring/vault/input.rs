@@ -1,4 +1,4 @@
-//! The inputs of a vault's score. Any input may be unknown; that is a value, not an error.
+//! The inputs of a vault's score. An unknown input is a valid value, not an error.
 
 use crate::rules::tiers::Tier;
 use crate::scoring::{MilliPoints, named_enum, tables};
@@ -81,7 +81,7 @@ named_enum! {
     }
 }
 
-/// The worst tier among the protocols depended upon.
+/// The worst tier of the protocols on which the vault's protocol depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorstDependency {
     /// The protocol depends on no other protocol.
@@ -94,7 +94,7 @@ pub enum WorstDependency {
 }
 
 impl WorstDependency {
-    /// The name in provenance: `none`, `unknown` or the tier.
+    /// The value in `score_provenance`: `none`, `unknown` or the tier.
     pub const fn as_str(self) -> &'static str {
         match self {
             WorstDependency::None => "none",
@@ -107,17 +107,17 @@ impl WorstDependency {
 /// Inputs of the platform vector. By default every input is unknown; a vault is unscored while a required input is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlatformInput {
-    /// Age of the deployed version, not of the protocol. Required.
+    /// Age in days of the deployed version, not of the protocol. Required.
     pub version_age_days: Option<u32>,
     /// Number of audits of the deployed version. Required.
     pub audits: Option<u32>,
-    /// Age of the newest audit that covers the deployed version.
+    /// Age in days of the newest audit that covers the deployed version.
     pub newest_audit_days: Option<u32>,
     /// Largest live bounty, in whole dollars.
     pub bounty_usd: Option<u64>,
-    /// Required.
+    /// How the protocol uses funds. Required.
     pub strategy: Option<Strategy>,
-    /// In whole dollars.
+    /// TVL of the protocol, in whole dollars.
     pub protocol_tvl_usd: Option<u64>,
     pub worst_dependency: WorstDependency,
     /// Number of protocols that this protocol depends on.
@@ -131,7 +131,7 @@ pub enum Timelock {
     Immutable,
     /// Delay in seconds; 0 is no timelock.
     Seconds(u64),
-    /// Could not be determined.
+    /// The delay could not be determined.
     #[default]
     Unknown,
 }
@@ -147,7 +147,7 @@ pub enum Signers {
     Eoa,
     /// `threshold` of `owners` keys must sign.
     Multisig { threshold: u32, owners: u32 },
-    /// Could not be determined.
+    /// The signers could not be determined.
     #[default]
     Unknown,
 }
@@ -242,7 +242,7 @@ pub struct Incident {
 pub struct HistoryInput {
     /// Whole days since deployment.
     pub vault_age_days: Option<u32>,
-    /// Empty when none is known.
+    /// Incidents that count against the vault; empty if none is known.
     pub incidents: Vec<Incident>,
     /// Largest fall of the share price from its running peak in 365 days, in basis points.
     pub drawdown_bp: Option<u32>,
@@ -261,7 +261,7 @@ pub struct VaultInput {
     /// Whether the deposit asset has an active hard-fail flag.
     pub deposit_hard_fail: bool,
     pub exposures_status: ExposuresStatus,
-    /// In any order.
+    /// The exposures, in any order.
     pub exposures: Vec<Exposure>,
     pub platform: PlatformInput,
     pub control: ControlInput,
@@ -281,7 +281,7 @@ pub struct VaultInput {
 }
 
 impl VaultInput {
-    /// A vault whose other inputs are all unknown.
+    /// A vault of this mode whose other inputs are all unknown.
     pub fn new(asset_mode: AssetMode) -> Self {
         VaultInput {
             asset_mode,

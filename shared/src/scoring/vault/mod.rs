@@ -25,7 +25,7 @@ use super::{named_enum, tables};
 use crate::rules::tiers::{Tier, tier_of};
 use alloc::vec::Vec;
 
-/// The four vectors, two decimals each; null where one cannot be computed.
+/// The four vectors, with two decimals each; `None` if a vector cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vectors {
     /// The assets that the vault holds or lends against.
@@ -49,7 +49,7 @@ named_enum! {
     }
 }
 
-/// The result for a [`VaultInput`]. Sum, score and tier are all null if the vault is unscored.
+/// The result for a [`VaultInput`]. `weighted_sum`, `score` and `tier` are all `None` if the vault is unscored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VaultOutcome {
     pub vectors: Vectors,
@@ -57,7 +57,7 @@ pub struct VaultOutcome {
     pub weighted_sum: Option<SumUnits>,
     /// Every cap that applies, in the order of [`CapId::ALL`]; empty when unscored.
     pub caps: Vec<Cap>,
-    /// Informational; they do not affect the score.
+    /// The informational flags, which do not affect the score.
     pub flags: Vec<Flag>,
     /// The raw score of this run, two decimals.
     pub score: Option<MilliPoints>,
@@ -67,7 +67,7 @@ pub struct VaultOutcome {
 }
 
 impl VaultOutcome {
-    /// Whether a cap binds that demotes without a dwell: a hard-failed asset, an incident, or bad debt.
+    /// Whether a binding cap demotes the vault at once, without a dwell: a hard-failed asset, an incident, or bad debt.
     pub fn hard(&self) -> bool {
         self.caps.iter().any(|cap| cap.binding && cap.id.demotes_at_once())
     }

@@ -1,4 +1,4 @@
-//! The platform vector: the protocol a vault runs on, and the protocols that it depends on.
+//! The platform vector: the protocol on which a vault runs, and the protocols on which that protocol depends.
 
 use super::PlatformInput;
 use crate::rules::tiers::{Tier, tier_of};
@@ -17,9 +17,9 @@ pub(super) fn score(input: &PlatformInput) -> Option<MilliPoints> {
     Some(cents(sum(input)? * u128::from(factor), 100 * WHOLE_BP))
 }
 
-/// The tier of a protocol that another one depends on: the tier of its platform sum, without its own dependency factor.
+/// The tier of a protocol on which another protocol depends: the tier of its platform sum, without the dependency factor.
 ///
-/// Without the factor the definition is not recursive. Null without version age, audits or strategy.
+/// The factor is left out because it would make the definition recursive. `None` without version age, audits or strategy.
 pub fn platform_sum_tier(input: &PlatformInput) -> Option<Tier> {
     Some(tier_of(cents(sum(input)?, 100)))
 }

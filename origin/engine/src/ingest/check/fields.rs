@@ -17,7 +17,7 @@ const MAX_TEXT: usize = 4_000;
 pub(super) struct Check {
     /// The faults, each with its field.
     pub(super) complaints: Vec<Complaint>,
-    /// The observation's `observed_at`.
+    /// The observation's `observed_at`, set by `header`; the caller compares it with the clock.
     pub(super) observed_at: Option<At>,
 }
 

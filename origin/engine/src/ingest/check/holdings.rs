@@ -9,7 +9,7 @@ use std::collections::HashSet;
 const MAX_HOLDERS: usize = 100_000;
 /// Maximum digits of a balance; the largest of an EVM token has 78.
 const MAX_DIGITS: usize = 1_000;
-/// Maximum entries of the other lists.
+/// Maximum yield sources or risk flags of one strategy.
 const MAX_ITEMS: usize = 50;
 
 impl Check {

@@ -87,7 +87,8 @@ impl Check {
         }
     }
 
-    /// Ends on chains without a chain id of this service are stored as the source writes them.
+    /// Checks a bridge. Addresses of ends are not converted to a canonical spelling, because an end may be on a chain whose address format
+    /// this service cannot parse.
     fn bridge(&mut self, bridge: &Bridge) {
         self.slug("bridge.system", &bridge.system);
         self.optional_text("bridge.symbol", bridge.symbol.as_ref());

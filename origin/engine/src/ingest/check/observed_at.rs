@@ -8,12 +8,13 @@ const EARLIEST: Timestamp = Timestamp::from_seconds(1_230_768_000);
 /// How far `observed_at` may be ahead of this service's clock.
 const MAX_AHEAD_SECONDS: i64 = 300;
 
-/// What is wrong with a time before 2009.
+/// The fault of a time before 2009; `None` for a later time.
 pub fn too_early(at: At) -> Option<&'static str> {
     (at.0 < EARLIEST).then_some("must be 2009 or later")
 }
 
-/// What is wrong with a time too far ahead of `now`. Until that time has come, no correct observation could replace such a row.
+/// The fault of a time too far ahead of `now`; `None` for an earlier time. A row with such a time could not be replaced by a correct
+/// observation until that time has come.
 pub fn too_far_ahead(at: At, now: Timestamp) -> Option<String> {
     let latest = At(now.plus_seconds(MAX_AHEAD_SECONDS));
     let minutes = MAX_AHEAD_SECONDS / 60;

@@ -35,7 +35,8 @@ impl Faults {
         Ok(())
     }
 
-    /// At most one basket may be basket A, which assets refer to. As everywhere, a line older than the stored row has no effect.
+    /// At most one basket may be basket A, to which `in_basket_a` of assets refers. A line older than the stored row has no effect, so its
+    /// mark does not count.
     async fn basket_a(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         let mut marked: HashMap<String, (bool, At)> = baskets::marked(tx).await?;
         for (_, basket) in &batch.baskets {

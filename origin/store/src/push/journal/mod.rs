@@ -16,7 +16,7 @@ use crate::{At, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, FromRow, PgConnection};
 
-/// The notification channel for a new head. It only shortens the wait; polling finds every operation.
+/// The notification channel for a new head. A lost notification only delays a reader, because polling finds every operation.
 pub const CHANNEL: &str = "journal";
 
 /// Rows that are visible in the statement's snapshot `cur.s` and were not in the snapshot `$1`. A search from xmin on would instead read
@@ -83,7 +83,7 @@ pub struct JournalState {
     /// Number of visible operations without a number.
     #[sqlx(try_from = "i64")]
     pub waiting: u64,
-    /// Number of steps so far.
+    /// Number of jumps of the numbering so far ([`mod@step`]).
     #[sqlx(try_from = "i64")]
     pub steps: u64,
     /// Age in seconds of the oldest open transaction that has written something.

@@ -19,7 +19,7 @@ pub struct Extent {
     /// The newest operation.
     #[sqlx(try_from = "DbCursor")]
     pub tail: Cursor,
-    /// All steps of the numbering, oldest first.
+    /// All jumps of the numbering (`journal::step`), oldest first.
     #[sqlx(flatten, try_from = "JumpColumns")]
     pub jumps: Vec<Jump>,
 }
@@ -57,7 +57,7 @@ impl From<JumpColumns> for Vec<Jump> {
 pub struct ReadLimits {
     /// Maximum number of operations.
     pub rows: u32,
-    /// Maximum size of their content in bytes. The last operation may exceed it, so that at least one is returned.
+    /// Maximum total size of the operations' content in bytes. The last operation may exceed this limit, so that at least one is returned.
     pub bytes: i64,
 }
 
@@ -85,9 +85,9 @@ pub struct Entry {
 /// What a stream sends for an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamContent {
-    /// Kind of frame.
+    /// Kind of the stream's frame.
     pub operation: Operation,
-    /// The vaults it concerns.
+    /// Vaults that the operation concerns.
     pub vaults: Vec<String>,
     /// The event as JSON, as it was when the operation was appended.
     pub row: String,
@@ -165,7 +165,7 @@ pub async fn head(db: impl PgExecutor<'_>) -> Result<u64, StoreError> {
     Ok(head.unsigned_abs())
 }
 
-/// The withheld chains. Their operations are not sent to anybody, whenever they were captured.
+/// The withheld chains. Their operations are not sent to anybody, even if they were captured before the chain was withheld.
 pub async fn withheld(db: impl PgExecutor<'_>) -> Result<Vec<i64>, StoreError> {
     let sql = "/* withheld_chains */ SELECT chain_id FROM chain WHERE NOT is_served ORDER BY chain_id";
     Ok(sqlx::query_scalar(sql).fetch_all(db).await?)

@@ -164,8 +164,8 @@ async fn hours(connection: &mut PgConnection, table: Table) -> Result<Vec<i64>, 
     Ok(hours)
 }
 
-/// Operations numbered from this instant on are kept: those in the window, and those that a consumer still has to read. `None` while the
-/// numbers are from another database, because it is unknown until the step which operations have a number.
+/// Operations numbered from this instant on are kept: those in the window, and those that a consumer still has to read. `None` after a
+/// restore until the numbering has stepped: before the step it is unknown which operations have a number.
 async fn kept_from(connection: &mut PgConnection, floor: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- journal_kept_from
@@ -189,7 +189,7 @@ async fn drop_partition(
     let Some(mark) = spare(connection, table, &name, span, snap, keep).await? else { return Ok(false) };
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
-    // Rows can be inserted until the partition is detached, so the fingerprint is compared after that.
+    // Rows can be inserted until the partition is detached, so `mark` is compared afterwards.
     sqlx::query(&format!("ALTER TABLE {parent} DETACH PARTITION {name}")).execute(&mut *tx).await?;
     if !is_as_it_was(&mut tx, table, &name, &mark).await? {
         return Ok(false);
@@ -278,7 +278,7 @@ async fn spare(
     }
 }
 
-/// Whether a locked partition is unchanged since its fingerprint was taken.
+/// Whether no row was inserted into a locked partition since [`spare`] returned `mark`.
 async fn is_as_it_was(connection: &mut PgConnection, table: Table, part: &str, mark: &str) -> Result<bool, StoreError> {
     match table {
         Table::Operations => {

@@ -50,7 +50,7 @@ const MAX_LEASE: &str = "interval '2 minutes'";
 pub struct Stepped {
     /// The head before the jump. Operations with higher numbers may be lost.
     pub from: i64,
-    /// The head after the jump, before `numbered` operations.
+    /// The head after the jump, not counting the `numbered` operations.
     pub to: i64,
     /// Number of operations that got their number in the step.
     pub numbered: u64,
@@ -109,7 +109,7 @@ async fn step_state(db: impl PgExecutor<'_>) -> Result<StepState, StoreError> {
     Ok(sqlx::query_as(sql).fetch_one(db).await?)
 }
 
-/// Whether a step is needed. Checked without the lock, so that it delays nobody in normal operation.
+/// Whether a step is needed. Checked without the lock, so that the check delays no other process in normal operation.
 pub async fn must_step(connection: &mut PgConnection, cause: Cause<'_>) -> Result<bool, StoreError> {
     Ok(cause.applies(&step_state(connection).await?))
 }
@@ -141,8 +141,8 @@ pub async fn step_at(
     draw: StepEntropy,
 ) -> Result<Option<Stepped>, StoreError> {
     let mut tx = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
-    // The lock is taken before the state is read: a statement that waits for the lock and reads the state would see the tags from before
-    // the step of another process that it waited for.
+    // The lock is taken by a statement of its own. A single statement that waits for the lock and reads the state would see the tags as
+    // they were before it waited, so it would miss the step of another process.
     sqlx::query("/* journal_step_turn */ SELECT FROM journal_state FOR UPDATE").execute(&mut *tx).await?;
     let state = step_state(&mut *tx).await?;
     if !cause.applies(&state) {

@@ -1,8 +1,8 @@
 //! Daily sums of a vault's observations, so that a score run reads what changed instead of a year of every vault.
 //!
-//! A trigger marks every day whose observations change, whoever writes them (`vault_day_change`). [`refresh`] computes the sums of marked
-//! days again from the observations, so late observations, corrections and deletions are handled like new ones. A vault has sums once it has
-//! a row in `vault_sums`; until then its observations are read directly.
+//! A trigger marks every day whose observations change, whoever writes them (`vault_day_change`). [`refresh`] recomputes the sums of marked
+//! days from the observations, so late observations, corrections and deletions are handled like new ones. A vault has sums once it has a
+//! row in `vault_sums`; until then its observations are read directly.
 //!
 //! # Invariants
 //!
@@ -31,7 +31,7 @@ pub async fn summed(executor: impl PgExecutor<'_>, ids: &[String]) -> Result<Has
     Ok(summed.into_iter().collect())
 }
 
-/// Computes the marked days of those of `ids` that have daily sums again; returns the number of days.
+/// Recomputes the marked days of those of `ids` that have daily sums; returns the number of days.
 ///
 /// The caller holds the writers' lock: of two transactions that sum one day, each would miss the other's uncommitted rows.
 pub async fn refresh(tx: &mut Tx<'_>, ids: &[String]) -> Result<u64, StoreError> {
@@ -82,7 +82,7 @@ async fn note_leaps(tx: &mut Tx<'_>, days: &[(String, i32)]) -> Result<(), Store
     Ok(())
 }
 
-/// Computes all marked days of all vaults with daily sums again; returns the number of days.
+/// Recomputes all marked days of all vaults with daily sums; returns the number of days.
 ///
 /// The caller holds the writers' lock.
 pub async fn refresh_all(tx: &mut Tx<'_>) -> Result<u64, StoreError> {

@@ -75,19 +75,19 @@ pub(crate) async fn close_days(tx: &mut Tx<'_>, ids: &[String], now: At) -> Resu
     Ok(())
 }
 
-/// Where the 365 days start.
+/// What a query reads first; the later days follow one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
-    /// With the closed row ([`close_days`]); the later days follow one by one.
+    /// The closed row ([`close_days`]).
     Closed,
-    /// With the first of the 365 days.
+    /// The observations of the first of the 365 days.
     Window,
 }
 
 /// A query for the parts that make up the 365 days before `$2` of the vault `asked.vault_id`.
 fn parts_query(since: Since) -> String {
-    // If the day of `$2` has later observations, it counts only up to `$2`. Its observations are joined to its row, so that nothing is read
-    // if there is no such day.
+    // If the day of `$2` has observations after `$2`, only those up to `$2` count. They are joined to the day's row, so nothing is read if
+    // the day has none.
     let right = stretch("d.vault_id", &midnight("d.day"), "$2");
     let (first, behind) = match since {
         Since::Closed => (

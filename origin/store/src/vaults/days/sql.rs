@@ -94,8 +94,9 @@ pub fn write_days(sums: &str) -> String {
     )
 }
 
-/// A statement for days that were just written, given as [`write_days`] returns them: if a day's first price is a leap over the last price of
-/// an earlier day, it is the day's first leap. It reads days instead of observations, because a price may follow after years without one.
+/// A statement for days that were just written, given as [`write_days`] returns them. If a day's first price is a leap over the last price
+/// of an earlier day, the statement sets the day's `leapt_at` to it. It reads days instead of observations, because years may lie between
+/// the two prices.
 pub fn note_leaps() -> String {
     format!(
         "UPDATE vault_day d SET leapt_at = d.opened_at \

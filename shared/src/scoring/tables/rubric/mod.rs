@@ -1,4 +1,4 @@
-//! The questionnaire: which questions give an asset's dimension its value, and what each answer is worth.
+//! The questionnaire: the questions that determine the value of an asset's dimension, and the points of each answer.
 //!
 //! An asset is asked the questions of the dimensions that [`weights`](super::weights) lists for its category. The rules that combine the
 //! answers are in [`scoring::rubric`](crate::scoring::rubric), with the reasons for them.
@@ -16,14 +16,14 @@ use crate::scoring::rubric::{AnswerOption, Hundredths, Question, Questionnaire};
 
 /// Version of the questions, answers and points. An ingested answer of another version is refused.
 pub const RUBRIC_VERSION: &str = "1.0.0";
-/// Points of a question without evidence: 2.50, as a dimension without evidence counts.
+/// Points of a question without evidence: 2.50, like a dimension without evidence.
 pub const UNKNOWN_POINTS: Hundredths = Hundredths::saturating(250);
 /// A dimension has no value when questions of more than this weight (in percent) are without evidence, unless the value computed from
 /// all questions is below [`UNKNOWN_POINTS`].
 pub const MAX_UNKNOWN_WEIGHT: u8 = 40;
-/// An answer older than this many cadences of its question no longer counts: the age at which evidence is `expired`.
+/// An answer older than this many cadences of its question no longer counts as evidence. Freshness is `expired` from the same age on.
 pub const EXPIRES_AFTER_CADENCES: i64 = 4;
-/// The score of an asset is at most this while it is unknown who can raise its supply: below Prime, and the cap of a provisional review.
+/// Upper bound of an asset's score while it is unknown who can raise the supply: 7.90, below Prime, like the cap of a provisional review.
 pub const UNKNOWN_SUPPLY_CEILING: Hundredths = Hundredths::saturating(790);
 
 /// All questionnaires, in the order of [`Dimension::ALL`].
@@ -68,7 +68,7 @@ pub const fn questionnaire(dimension: Dimension) -> &'static Questionnaire {
     }
 }
 
-/// Whether a key or a message can raise the supply of such assets.
+/// Whether a key or a cross-chain message can raise the supply of assets of this category.
 ///
 /// True of every scored category except `native`, because only a chain's consensus issues native units. For a token of another category
 /// with a fixed supply, the answers state that there is no mint.

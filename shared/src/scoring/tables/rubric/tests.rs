@@ -57,8 +57,8 @@ fn ids_are_unique_and_snake_case_and_every_text_is_a_sentence() {
     }
 }
 
-/// Questions whose best answer is worth less than 10 points, and that answer's points in hundredths. Even a liquidation factor of 0.88
-/// keeps 12 % of the collateral's value as a margin for a falling price, so that answer does not earn 10 points.
+/// Questions whose best answer is worth less than 10 points, with the points of that answer in hundredths. A liquidation factor of 0.88
+/// still keeps 12 % of the collateral's value as a margin for falling prices, so the answer `ge_88` is worth only 8 points.
 const BEST_BELOW_TEN: [(&str, u16); 1] = [("volatility.lender_threshold", 800)];
 
 #[test]

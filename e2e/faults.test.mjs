@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { databaseLink } from './database-link.mjs';
 import { expectRetry, expectStale } from './expect.mjs';
 import { ANONYMOUS, HEALTH, allowance } from './metering.mjs';
-import { ended, isAlive, serve, up, xtask } from './private-stack.mjs';
+import { ended, serve, up } from './private-stack.mjs';
 import { request, uncachedTarget, until } from './stack.mjs';
 
 /** Longer than any cached response stays fresh. */
@@ -189,23 +189,3 @@ for (const [fault, begin] of [['is stopped', () => link.cut()], ['falls silent',
     });
   });
 }
-
-describe('Ctrl-C', () => {
-  test('a second stack on the same state is refused', { timeout: 60_000 }, async () => {
-    const second = xtask('up', '--state', stack.state, '--port', '8787');
-    const code = await new Promise((resolve) => second.once('exit', resolve));
-    assert.notEqual(code, 0);
-    assert.match(second.said, /already running/);
-  });
-
-  test('leaves no process and no open port behind', { timeout: 90_000 }, async () => {
-    await ended(origin, 'SIGTERM');
-    origin = undefined;
-    link.close();
-    const { child, pids } = stack;
-    const code = await stack.stop();
-    stack = undefined;
-    assert.ok(code === 0 || code === 130, `${code}: ${child.said}`);
-    for (const [name, pid] of Object.entries(pids)) assert.equal(isAlive(pid), false, name);
-  });
-});

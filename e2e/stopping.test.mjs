@@ -1,10 +1,11 @@
-// How an origin starts without its database, and how it stops: it accepts connections until its load balancer has seen it not ready.
+// How an origin starts without its database, how it stops (it accepts connections until its load balancer has seen it not ready), and what
+// Ctrl-C of `up` leaves behind.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { ended, freePorts, originEnvironment, serve, up } from './private-stack.mjs';
+import { ended, freePorts, isAlive, originEnvironment, serve, up, xtask } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 let stack;
@@ -98,11 +99,20 @@ describe('an origin whose database does not exist yet', () => {
 });
 
 describe('Ctrl-C of `up`', () => {
-  test('sends `draining` to the streams at the edge before the edge stops', async () => {
+  test('a second stack on the same state is refused', { timeout: 60_000 }, async () => {
+    const second = xtask('up', '--state', stack.state, '--port', '8787');
+    const code = await new Promise((resolve) => second.once('exit', resolve));
+    assert.notEqual(code, 0);
+    assert.match(second.said, /already running/);
+  });
+
+  test('sends `draining` to the streams at the edge, and leaves no process behind', { timeout: 90_000 }, async () => {
     const { rest } = await openStream(stack.edge);
+    const { child, pids } = stack;
     const code = await stack.stop();
     stack = undefined;
-    assert.equal(code, 0);
+    assert.equal(code, 0, child.said);
     assert.match(await rest, /event: draining\nretry: 1000\ndata: \{"retry":1000\}/);
+    for (const [name, pid] of Object.entries(pids)) assert.equal(isAlive(pid), false, name);
   });
 });

@@ -41,7 +41,7 @@ use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::route::TagVersions;
 use rds_shared::select::Selection;
-use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::select::vault_filters::{VaultFilter, VaultSort};
 use rds_shared::select::vaults::VaultIndex;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};

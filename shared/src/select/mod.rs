@@ -16,7 +16,7 @@
 //! | [`security`], [`losses`] | the columns, filters and order of the security registry and the loss board |
 //! | [`vaults`] | the columns of the vault lists |
 //! | [`assets`] | the columns, filters and facets of the asset lists |
-//! | [`vault_query`] | the filters and sort fields of the vault lists |
+//! | [`vault_filters`] | the filters and sort fields of the vault lists |
 //!
 //! Rules of every list: a list of words is an "or", several filters are an "and"; rows without a value come last in
 //! both directions; ties are in row order. The caller numbers its rows in ascending id order, so pages neither overlap
@@ -33,7 +33,7 @@ mod order;
 mod page;
 pub mod security;
 mod text;
-pub mod vault_query;
+pub mod vault_filters;
 pub mod vaults;
 
 use alloc::vec::Vec;

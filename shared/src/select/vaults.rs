@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 use core::fmt;
 
-use super::vault_query::{VaultFilter, VaultSort, VaultSortField};
+use super::vault_filters::{VaultFilter, VaultSort, VaultSortField};
 use super::{FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::vault::VaultRow;
 use crate::rules::high_confidence::is_high_confidence;

@@ -7,7 +7,7 @@ use crate::http::exchange::encoded::{self, EmbeddedRow};
 use rds_shared::access::paging;
 use rds_shared::model::curator::{CuratorEvents, CuratorPage};
 use rds_shared::route::{params, routes};
-use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::select::vault_filters::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
 use rds_store::Db;
 use rds_store::events::{feed, pages};

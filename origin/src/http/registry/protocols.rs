@@ -6,7 +6,7 @@ use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded::{self, EmbeddedRow};
 use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
 use rds_shared::route::{params, routes};
-use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::select::vault_filters::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
 use rds_store::Db;
 use rds_store::events;

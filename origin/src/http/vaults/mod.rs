@@ -17,7 +17,7 @@ use crate::http::exchange::{encoded, namespaces};
 use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::route::bounds::BATCH_ITEMS;
 use rds_shared::route::routes;
-use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::select::vault_filters::{VaultFilter, VaultSort};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde_json::Value;

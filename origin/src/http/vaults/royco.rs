@@ -6,7 +6,7 @@ use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
 use rds_shared::route::routes;
-use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::select::vault_filters::{VaultFilter, VaultSort};
 
 /// A page of the protocol's vaults, largest TVL first.
 pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::Royco>) -> Result<Answer, Failure> {

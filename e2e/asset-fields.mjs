@@ -1,7 +1,8 @@
 // The fields of the asset and RWA resources, as data. Timestamps of these resources have microseconds. Fields under "additive" are
 // beyond the interface.
 
-import { anything, count, flag, listOf, micros, nullable, number, oneOf, record, score, text } from './shape.mjs';
+import { anything, count, flag, fraction, listOf, micros, nullable, number, oneOf, record, score, text } from './shape.mjs';
+import { citation } from './evidence-fields.mjs';
 import { tier } from './interface-fields.mjs';
 
 const DIMENSIONS = [
@@ -84,6 +85,10 @@ const asset = {
     record({ weighted_dimensions: count, answered_dimensions: count, evidence_coverage: number, provenance_documents: count }),
   ),
   restricted_fields: listOf(text),
+  score_basis: oneOf('answers', 'signed_review', 'review', 'mixed', 'none'),
+  score_coverage: fraction,
+  lowest_score: nullable(score),
+  highest_score: nullable(score),
 };
 
 const realWorld = {
@@ -156,8 +161,28 @@ const history = {
       methodology_version: text,
       reconstructed: oneOf('full', 'partial'),
       // additive
+      dimension_basis: anything,
       flags: listOf(text),
       hard_fail_overrides: listOf(record({ flag: text, preparer: text, approver: text, reason: text, expires_at: text })),
+    }),
+  ),
+  // additive
+  answers: nullable(
+    record({
+      rubric_version: text,
+      answers_hash: text,
+      attested_by: listOf(text),
+      answers: listOf(
+        record({
+          dimension: oneOf(...DIMENSIONS),
+          question: text,
+          answer: text,
+          points: nullable(score),
+          counts: flag,
+          question_state: oneOf('answered', 'contradicted', 'aged', 'withdrawn', 'unknown'),
+          ...citation(micros),
+        }),
+      ),
     }),
   ),
 };

@@ -2,6 +2,7 @@
 //
 // Fields under "additive" are beyond the interface, which allows new fields and leaves these shapes open.
 
+import { EvidenceCoverage, scoreEvidence, scoreSources } from './evidence-fields.mjs';
 import { anything, count, day, flag, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
 
 export const tier = oneOf('Prime', 'Core', 'Edge');
@@ -53,6 +54,7 @@ export const vaultRow = {
   // additive
   real_yield_share: nullable(number),
   curator_id: nullable(text),
+  ...scoreEvidence,
 };
 
 /** Vault (list row). */
@@ -79,6 +81,8 @@ export const VaultScoreRow = record({
   needs_risk_review: flag,
   is_high_confidence: flag,
   tvl_status: oneOf('observed', 'unavailable'),
+  // additive
+  ...scoreEvidence,
 });
 
 /** A reward: a campaign or fee stream. */
@@ -133,6 +137,7 @@ export const VaultDetail = record({
   needs_risk_review: flag,
   is_high_confidence: flag,
   score_computed_at: nullable(instant),
+  score_evidence: scoreSources,
 });
 
 /** Vault snapshot point. */
@@ -382,6 +387,8 @@ export const Health = record({
   assetRegistryCoverage: record({ totalExposures: count, withAssetVersion: count, coveragePercent: nullable(number) }),
   assetIdentityCoverage: record({ identityBasis: text, ...coverage, byChain: listOf(record({ chainId: count, ...coverage })) }),
   assetRegistryQueueBacklog: count,
+  // additive
+  evidenceCoverage: EvidenceCoverage,
   evidenceSigner: record({ configured: flag, signerAddress: nullable(text), keyId: nullable(text) }),
   failSafe: record({ mode: oneOf('normal', 'degraded', 'fail_closed'), reason: nullable(text), since: nullable(instant) }),
 });

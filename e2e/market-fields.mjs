@@ -163,6 +163,8 @@ export const Stats = record({
   by_curator: listOf(record({ id: nullable(text), name: nullable(text), ...part })),
   by_category: listOf(record({ category: text, ...part })),
   by_strategy: listOf(record({ category: text, ...part })),
+  by_score_basis: listOf(record({ score_basis: oneOf('complete', 'partial', 'bound', 'assumed', 'missing'), ...part })),
+  evidence: record({ asset_answers: count, answered_assets: count, protocol_answers: count, answered_protocols: count }),
 });
 
 /** The portfolio of an address; the interface leaves the shape of positions[] open. */

@@ -76,8 +76,15 @@ export class ThirdParty {
       const [held, sum] = merged.get(id) ?? [0n, 0n];
       merged.set(id, [held + part, sum + part * counts]);
     };
-    if (inputs.exposures_status.value === 'unavailable') add('unavailable', 1_000_000n, points(rules.unscored_counts));
-    else for (const one of inputs.exposures) add(one.id, share(one.share), lending ? this.collateralScore(one) : this.assetScore(one));
+    const status = inputs.exposures_status.value;
+    if (status === 'unavailable') {
+      add('unavailable', 1_000_000n, points(rules.unscored_counts));
+    } else if (status === 'shares_unknown') {
+      const members = inputs.exposures.map((one) => (lending ? this.collateralScore(one) : this.assetScore(one)));
+      add('weakest', 1_000_000n, members.length > 0 ? greatest(least(...members), points(rules.unscored_counts)) : points(rules.unscored_counts));
+    } else {
+      for (const one of inputs.exposures) add(one.id, share(one.share), lending ? this.collateralScore(one) : this.assetScore(one));
+    }
     const held = [...merged.values()].filter(([part]) => part > 0n).map(([part, sum]) => [part, round(sum, part)]);
     const total = held.reduce((sum, [part]) => sum + part, 0n);
     const sum = held.reduce((all, [part, counts]) => all + part * counts, 0n);
@@ -162,6 +169,7 @@ export class ThirdParty {
     switch (rule.id) {
       case 'asset_hard_fail': {
         if (asset.asset_mode === 'lending') return asset.deposit_hard_fail.value ? points(asset.deposit_score.value) : null;
+        if (asset.exposures_status.value !== 'observed') return null;
         const failed = asset.exposures.filter(
           (one) => one.hard_fail_cap !== null && share(one.share) >= share(rule.when.holding_from_share));
         return failed.length > 0 ? least(...failed.map((one) => this.assetScore(one))) : null;

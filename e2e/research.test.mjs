@@ -18,7 +18,7 @@ const preview = oneOf('preview');
 
 const SHAPES = {
   'validation-reports': record({
-    ...published, model_version: text, report_type: oneOf('coverage', 'discrimination'), summary: text, method: text, weaknesses: listOf(text),
+    ...published, model_version: text, report_type: oneOf('coverage', 'discrimination', 'hindsight'), summary: text, method: text, weaknesses: listOf(text),
     figures: listOf(record(figure)),
     backtests: listOf(record({ signal, outcome, horizon, samples: count, losses: count, unmet: listOf(text) })),
   }),

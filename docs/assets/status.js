@@ -76,7 +76,31 @@ function show(feed) {
   note.textContent = `Read at ${time(new Date())}, last checked at ${time(feed.last_checked_at)}. Updated every minute.`;
 }
 
+/** Shows how much of the scores rests on evidence. Nothing is shown while the health record cannot be read. */
+async function readEvidence() {
+  const place = document.getElementById('evidence');
+  const response = await fetch('/v1/health', { headers: { accept: 'application/json' }, cache: 'no-store' });
+  const coverage = (await response.json()).evidenceCoverage;
+  if (!coverage) return;
+  const percent = (value) => (value === null ? 'unknown' : `${value} %`);
+  const rows = [
+    ['Answers about assets', `${coverage.assetAnswers} about ${coverage.answeredAssets} assets`],
+    ['Answers about protocols', String(coverage.protocolAnswers)],
+    ['Value in vaults with a score', percent(coverage.scoredTvlPercent)],
+    ['Value in vaults with known exposures', percent(coverage.knownExposuresTvlPercent)],
+  ];
+  place.replaceChildren(
+    ...rows.map(([name, value]) => {
+      const pair = document.createElement('div');
+      pair.append(made('dt', name), made('dd', value));
+      return pair;
+    }),
+  );
+  place.hidden = false;
+}
+
 async function read() {
+  readEvidence().catch(() => {});
   try {
     const response = await fetch('/v1/status', { headers: { accept: 'application/json' }, cache: 'no-store' });
     if (!response.ok) throw new Error(`status ${response.status}`);

@@ -38,7 +38,12 @@ const GUIDES: [(&str, &[(&str, &str)]); 4] = [
     ("Notifications", &[("stream", "Event stream"), ("webhooks", "Webhooks")]),
     (
         "Verification",
-        &[("methodology", "Methodology"), ("decisions", "Signed decisions"), ("verify", "Verify a decision")],
+        &[
+            ("methodology", "Methodology"),
+            ("evidence", "Evidence"),
+            ("decisions", "Signed decisions"),
+            ("verify", "Verify a decision"),
+        ],
     ),
     ("Service", &[("status", "Status"), ("security", "Report a vulnerability")]),
 ];

@@ -3,7 +3,7 @@
 use super::contract::Contract;
 use super::layout::Page;
 use super::written::{self, Written};
-use super::{Document, MARKDOWN, escape, examples, facts, methodology, scrolling, slug};
+use super::{Document, MARKDOWN, escape, evidence, examples, facts, methodology, scrolling, slug};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use rds_shared::route::ROUTES;
 use rds_shared::route::deprecation::Place;
@@ -66,6 +66,7 @@ fn filled(here: &Path, contract: &Contract, text: &str) -> Result<String, Box<dy
         out.push_str(&match word {
             "facts" => facts::table(arguments)?,
             "rules" => methodology::part(arguments)?,
+            "evidence" => evidence::part(arguments)?,
             "snippet" => snippet(here, arguments)?,
             "operation" => operation(contract, arguments)?,
             "example" => example(contract, arguments)?,

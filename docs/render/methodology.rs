@@ -94,10 +94,11 @@ fn categories(value: &Value, pointer: &str) -> String {
     out
 }
 
-const FOOT: &str = "</tbody></table></div>\n";
+/// The end of a table that [`head`] began.
+pub(super) const FOOT: &str = "</tbody></table></div>\n";
 
 /// The head of a table: its class, and for each column the title and whether it contains numbers.
-fn head(class: &str, columns: &[(&str, bool)]) -> String {
+pub(super) fn head(class: &str, columns: &[(&str, bool)]) -> String {
     let cell = |(title, numeric): &(&str, bool)| {
         let class = if *numeric { " class=\"number\"" } else { "" };
         format!("<th scope=\"col\"{class}>{}</th>", escape(title))

@@ -1,6 +1,7 @@
 //! Renders the documentation from the OpenAPI document, the guides, and the service's constants.
 
 mod contract;
+mod evidence;
 mod examples;
 mod facts;
 mod index;

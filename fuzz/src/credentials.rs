@@ -6,7 +6,8 @@ use rds_shared::access::{Assertion, AssertionKey, Presented, SignedRequest};
 const KEYS: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const NOW: i64 = 1_800_000_000;
 
-/// A credential is accepted only in its own form and hidden by `Debug`; a made-up assertion does not verify.
+/// A credential is accepted only as its kind's prefix and 32 more characters, and `Debug` does not show it. An assertion that was not made
+/// with the key does not verify.
 pub fn holds(data: &[u8]) {
     let Ok(header) = std::str::from_utf8(data) else { return };
     let (kind, text) = match Presented::read(Some(header)) {

@@ -62,7 +62,7 @@ const SUM_BATCH: u32 = 2;
 /// Pause before a job that panicked is restarted.
 const RESTART: Duration = Duration::from_secs(1);
 
-/// A job runs until the process ends, or returns at once if it has nothing to do.
+/// A background job: runs until it is cancelled, or returns at once if it is not configured (for example, without a link to the edge).
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All jobs, each with its name in the log.

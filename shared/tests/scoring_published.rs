@@ -127,6 +127,7 @@ fn the_breakdown_lists_every_overlay_in_the_published_form() {
             "reserve_transparency": 0.1, "protocol_security": 0.1, "liquidity": 0.1},
         "dimensions": {"peg_stability": 9, "issuer_custody": 9, "redeemability": 9, "dependency_depth": 9,
             "reserve_transparency": 9, "protocol_security": 9, "liquidity": 9},
+        "dimension_basis": {},
         "weighted_sum": 9,
         "overlays_applied": [
             {"id": "lockup", "kind": "subtract", "before": 9, "after": 8, "reason": "exit locked for 30 days"},
@@ -140,7 +141,7 @@ fn the_breakdown_lists_every_overlay_in_the_published_form() {
                 "reason": "one key can mint"}],
         "score": 4,
         "tier": "Edge",
-        "methodology_version": "rds-1.0.0",
+        "methodology_version": "rds-1.1.0",
         "reconstructed": "full",
         "flags": [],
         "hard_fail_overrides": []

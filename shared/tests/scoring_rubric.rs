@@ -104,20 +104,22 @@ fn an_answer_counts_for_four_cadences_of_its_own_question() {
     assert_eq!((part(&last, "settlement").state, value(&last)), (PartState::Answered, Ok(842)));
     assert_eq!(last.unchanged_until(), Some(NOW));
     let aged = at("settlement", "le_7d", 125);
-    assert_eq!((part(&aged, "settlement").state, value(&aged)), (PartState::Aged, Ok(742)));
+    // It counts 4.90 instead of 6.50.
+    assert_eq!((part(&aged, "settlement").state, value(&aged)), (PartState::Aged, Ok(802)));
     assert_eq!(part(&aged, "settlement").answer.unwrap().id, "le_7d");
-    assert_eq!((aged.lowest.get(), aged.highest.get()), (742, 930));
+    assert_eq!((aged.lowest.get(), aged.highest.get(), aged.weight_unknown), (755, 930, 0));
     // `price` has an annual cadence, 366 days, so its answers count in full for 1464 days.
     assert_eq!(value(&at("price", "par", 1464)), Ok(842));
 }
 
 #[test]
 fn a_fatal_answer_is_not_forgotten_by_age_or_withdrawal() {
-    for fatal in [given("who", "suspended", 9000), withdrawn(given("who", "suspended", 3))] {
+    for (fatal, weight_unknown) in [(given("who", "suspended", 9000), 0), (withdrawn(given("who", "suspended", 3)), 35)]
+    {
         let mut answers = complete();
         answers[0] = fatal;
         let outcome = redeemability(&answers);
-        assert_eq!((value(&outcome), outcome.lowest.get(), outcome.weight_unknown), (Ok(0), 0, 35));
+        assert_eq!((value(&outcome), outcome.lowest.get(), outcome.weight_unknown), (Ok(0), 0, weight_unknown));
         // A new answer to `who` would remove the ceiling.
         assert_eq!(outcome.highest.get(), 842);
         answers.push(given("who", "any_onchain", 1));

@@ -81,6 +81,7 @@ fn row(number: usize, chain: usize, protocol: usize, name: usize) -> VaultRow {
         tvl_status: TvlStatus::Observed,
         real_yield_share: None,
         curator_id: None,
+        evidence: rds_shared::model::evidence::ScoreEvidence::NONE,
     }
 }
 

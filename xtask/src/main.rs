@@ -29,7 +29,7 @@ enum Verb {
     Sbom(sbom::Options),
     /// Fuzz every parser of untrusted input, ten minutes each by default.
     Fuzz(fuzz::Options),
-    /// Run the benchmarks against other servers, or one of them by name.
+    /// Run every benchmark except `soak`, or only the one with this name. Some also measure other servers for comparison.
     Bench(bench::Options),
 }
 

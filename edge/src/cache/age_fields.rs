@@ -27,7 +27,8 @@ pub struct AgeFields(Vec<AgeField>);
 struct AgeField {
     digits: Range<usize>,
     value: u64,
-    /// The largest age in seconds at which a feed that is fresh now stays fresh; `None` for any other age.
+    /// The feed's heartbeat in seconds, if this is the age of a fresh feed: at a greater age the feed is stale. `None` for the age of a feed
+    /// with another status, and for the age of a row.
     fresh_until: Option<u64>,
 }
 

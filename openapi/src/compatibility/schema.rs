@@ -104,7 +104,8 @@ impl<'a> Comparison<'a> {
             let narrower = match (before, now) {
                 (Some(before), Some(now)) if is_least => now > before,
                 (Some(before), Some(now)) => now < before,
-                // A new bound is narrower. A clamp that became a limit shows as a new `maximum`.
+                // A new bound is narrower. So is a new `maximum` in place of `x-clamped-to`: a greater value used to be lowered and is now
+                // refused.
                 (None, Some(_)) => true,
                 (_, None) => false,
             };

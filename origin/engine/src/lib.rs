@@ -10,6 +10,7 @@ pub mod attestation;
 pub mod baskets;
 pub mod clock;
 pub mod entropy;
+pub mod evidence_status;
 pub mod fail_safe;
 pub mod ingest;
 pub mod observed_changes;

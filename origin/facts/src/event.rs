@@ -34,7 +34,7 @@ pub struct EventRecord {
     pub source: String,
     /// Slug of this occurrence.
     pub event_key: String,
-    /// Event type in the feed.
+    /// Type of the event, such as `AllocationChange`; a source may use types of its own.
     pub event_type: String,
     /// Initial state. Not part of the content hash, so observations that differ only in this field are equal.
     #[serde(default, skip_serializing)]

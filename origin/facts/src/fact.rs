@@ -117,6 +117,18 @@ impl KeyPart for At {
     }
 }
 
+impl KeyPart for serde_json::Value {
+    fn part(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl KeyPart for rds_shared::scoring::rubric::ProtocolInput {
+    fn part(&self) -> String {
+        self.as_str().to_owned()
+    }
+}
+
 impl KeyPart for rds_shared::scoring::asset::Dimension {
     fn part(&self) -> String {
         self.as_str().to_owned()

@@ -23,7 +23,7 @@ mod strategy;
 mod values;
 mod vault;
 
-pub use answer::AssetAnswer;
+pub use answer::{AnswerAttestation, AssetAnswer, ProtocolAnswer};
 pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride, Institutional, Issuer, Provenance};
 pub use at::At;
 pub use attestation::{Attestation, Reviewer, ReviewerKey};
@@ -44,7 +44,9 @@ pub use security::{Contamination, LossCase, SecurityReport, security_event_id};
 pub use signal::{Entity, SignalReport, StatedVault};
 pub use strategy::{VaultStrategy, YieldSource};
 pub use values::{Percent, Points, Share, SignerSet, Signing, SigningKeyword, Usd};
-pub use vault::{Exposure, ExposurePart, IncentivesStatus, PartBridge, Reward, Snapshot, Vault, VaultState};
+pub use vault::{
+    Exposure, ExposureBasis, ExposurePart, IncentivesStatus, PartBridge, Reward, Snapshot, Vault, VaultState,
+};
 
 /// Default of boolean fields that are true when a line omits them.
 fn yes() -> bool {

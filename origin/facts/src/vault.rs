@@ -4,7 +4,8 @@ use super::At;
 use super::fact::{Fact, observations};
 use super::{Share, Signing};
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide, RewardType, WithdrawStatus};
-use rds_shared::scoring::vault::{AssetMode, Exit, ExposuresStatus, Oracle, Source, Strategy};
+use rds_shared::scoring::rubric::SourceKind;
+use rds_shared::scoring::vault::{AssetMode, Exit, ExposureRule, ExposuresStatus, Oracle, Source, Strategy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -193,11 +194,25 @@ observations! {
     /// All assets that a vault holds or lends against, in one observation, so that the set is always complete.
     Exposure in "exposure" by [vault_id] {
         vault_id: String,
-        /// `unavailable` has no parts and counts as one exposure with a score of 3.00.
+        /// `unavailable` has no parts and counts as one exposure with a score of 3.00; `shares_unknown` has parts with a share of 0.
         status: ExposuresStatus,
         #[serde(default)]
         parts: Vec<ExposurePart>,
+        /// How the exposures were derived; absent for exposures that were read, so that these serialise as they did before the field
+        /// existed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        basis: Option<ExposureBasis>,
     }
+}
+
+/// The rule by which exposures were derived, and the source of the facts it used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExposureBasis {
+    pub rule: ExposureRule,
+    pub source_title: String,
+    pub source_url: String,
+    pub source_kind: SourceKind,
 }
 
 /// A vault state as a row of the history.

@@ -2,6 +2,9 @@
 
 use super::adapter::{Adapter, Known, Observed};
 use super::bridges::Bridges;
+use super::evidence::{AssetEvidence, AssetEvidenceOnTrial, OwnAssetAnswers};
+use super::exposures::Exposures;
+use super::subjects::Subjects;
 use super::vault_history_vaults::VaultHistoryVaults;
 use super::vaults::Vaults;
 use super::yield_vaults::YieldVaults;
@@ -18,7 +21,11 @@ pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_783_036_800);
 /// The file's category for stablecoins.
 const STABLECOIN: &str = "stablecoin";
 
-pub struct Assets;
+/// Reads the assets.
+pub struct Assets {
+    /// The registry's products and contracts.
+    pub subjects: Subjects,
+}
 
 /// An asset with its deployments.
 #[derive(Deserialize)]
@@ -49,8 +56,18 @@ impl Deployment {
 
 impl Adapter for Assets {
     const FILE: &'static str = "assets.jsonl";
-    const NEEDED_BY: &'static [&'static str] =
-        &[Vaults::FILE, VaultHistoryVaults::FILE, YieldVaults::FILE, Bridges::FILE];
+    const NEEDED_BY: &'static [&'static str] = &[
+        Vaults::FILE,
+        VaultHistoryVaults::FILE,
+        YieldVaults::FILE,
+        Bridges::FILE,
+        Exposures::FILE,
+        AssetEvidence::FILE,
+        AssetEvidenceOnTrial::FILE,
+        OwnAssetAnswers::FILE,
+    ];
+    // A product may be the underlying of one that comes before it.
+    const READ_TWICE: bool = true;
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {
@@ -60,12 +77,18 @@ impl Adapter for Assets {
         }
         for deployment in &row.deployments {
             let contract = (deployment.chain_id, deployment.address.clone());
-            known.tokens.entry(contract).or_default().push(deployment.asset_id(&row.slug));
+            known.deploy(&row.slug, contract, deployment.asset_id(&row.slug));
         }
     }
 
-    /// The file's categories differ from the methodology's, so the category becomes a tag, and the asset is unreviewed.
-    fn observe(&self, row: Row, _known: &Known) -> Observed {
+    /// Assets that only the evidence names.
+    fn preface(&self, known: &mut Known) -> Vec<Observation> {
+        self.subjects.assets(known)
+    }
+
+    /// The file's categories differ from the methodology's, so the category becomes a tag. The asset is scored only if the evidence
+    /// registry gives it one of the methodology's categories.
+    fn observe(&self, row: Row, known: &Known) -> Observed {
         if row.deployments.is_empty() {
             return Observed::Skipped("no deployment is known");
         }
@@ -76,6 +99,7 @@ impl Adapter for Assets {
         ];
         let mut tags = vec![row.category];
         tags.extend(marks.into_iter().filter(|(is, _)| *is).map(|(_, mark)| mark.to_owned()));
+        let subject = self.subjects.of(&row.slug);
         let observe = |deployment: Deployment| {
             Observation::Asset(Box::new(Asset {
                 kind: Kind,
@@ -86,10 +110,12 @@ impl Adapter for Assets {
                 address: Some(deployment.address),
                 symbol: row.symbol.clone(),
                 name: Some(row.name.clone()),
-                category: AssetCategory::Unreviewed,
+                category: subject.map_or(AssetCategory::Unreviewed, |subject| subject.category),
                 tags: tags.clone(),
-                underlying: None,
-                dependency_chain: Vec::new(),
+                underlying: subject.and_then(|subject| subject.underlying(deployment.chain_id, known)),
+                dependency_chain: subject
+                    .map(|subject| subject.dependencies(deployment.chain_id, known))
+                    .unwrap_or_default(),
                 lockup_days: 0,
                 attestation_cadence: None,
                 discovered_at: At(AS_OF),

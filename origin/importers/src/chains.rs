@@ -1,6 +1,7 @@
 //! chains.jsonl: the registry of chains.
 
 use super::adapter::{Adapter, Known, Observed};
+use super::assets::Assets;
 use super::lending_reserves::LendingReserves;
 use rds_engine::ingest::Observation;
 use rds_facts::Chain;
@@ -11,6 +12,9 @@ use serde::Deserialize;
 
 /// The data set states only the year of its sources, 2026; this is the earliest possible date.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
+
+/// Ethereum, on which the rollups of the data set settle.
+const SETTLEMENT: i64 = 1;
 
 pub struct Chains;
 
@@ -29,7 +33,7 @@ pub struct Row {
 
 impl Adapter for Chains {
     const FILE: &'static str = "chains.jsonl";
-    const NEEDED_BY: &'static [&'static str] = &[LendingReserves::FILE];
+    const NEEDED_BY: &'static [&'static str] = &[LendingReserves::FILE, Assets::FILE];
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {
@@ -49,7 +53,7 @@ impl Adapter for Chains {
             native_symbol: row.native_symbol,
             explorer_url: row.explorer_url,
             block_time_seconds: row.block_time_seconds,
-            is_settlement: false,
+            is_settlement: row.chain_id == SETTLEMENT,
             bridge_centralization: None,
             sequencer_centralization: None,
             validator_set_size_score: None,

@@ -31,6 +31,17 @@ impl Folder {
         self.names.iter().filter(is_data).cloned().collect()
     }
 
+    /// Whether the folder has a file.
+    pub fn has(&self, file: &str) -> bool {
+        self.names.iter().any(|name| name == file)
+    }
+
+    /// The rows of a file that is part of the program.
+    pub fn embedded<T: DeserializeOwned>(file: &'static str, text: &'static str) -> Rows<T> {
+        let text: Box<dyn Read + Send> = Box::new(text.as_bytes());
+        Rows { file, text: BufReader::with_capacity(1 << 16, text), line: String::new(), row: 0, of: PhantomData }
+    }
+
     /// The rows of a file, in order.
     pub fn rows<T: DeserializeOwned>(&self, file: &'static str) -> Result<Rows<T>, ImportError> {
         let opened = File::open(self.dir.join(file)).map_err(|source| match source.kind() {

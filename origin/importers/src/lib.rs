@@ -9,6 +9,8 @@ mod assets;
 mod bridges;
 mod chains;
 mod curators;
+mod evidence;
+mod exposures;
 mod folder;
 mod incidents;
 mod lending_emodes;
@@ -16,6 +18,7 @@ mod lending_reserves;
 mod oracles;
 mod protocols;
 mod signer_sets;
+mod subjects;
 mod timelocks;
 mod vault_history;
 mod vault_history_vaults;
@@ -116,7 +119,7 @@ fn summary(faults: &[RowFault]) -> String {
 }
 
 /// The files with an adapter, in reading order: a file comes after those that its rows refer to.
-pub const FILES: [&str; 15] = [
+pub const FILES: [&str; 21] = [
     chains::Chains::FILE,
     protocols::Protocols::FILE,
     curators::Curators::FILE,
@@ -132,6 +135,12 @@ pub const FILES: [&str; 15] = [
     signer_sets::SignerSets::FILE,
     timelocks::Timelocks::FILE,
     bridges::Bridges::FILE,
+    exposures::Exposures::FILE,
+    evidence::AssetEvidence::FILE,
+    evidence::AssetEvidenceOnTrial::FILE,
+    evidence::OwnAssetAnswers::FILE,
+    evidence::ProtocolEvidence::FILE,
+    evidence::OwnProtocolAnswers::FILE,
 ];
 
 /// Imports the data sets of `dir`, or only the file `only`, named with or without its extension.
@@ -192,14 +201,15 @@ impl Reading<'_> {
         self.read(chains::Chains, batch, progress)?;
         self.read(protocols::Protocols, batch, progress)?;
         self.read(curators::Curators, batch, progress)?;
-        self.read(assets::Assets, batch, progress)?;
+        self.read(assets::Assets { subjects: subjects::Subjects::load()? }, batch, progress)?;
         let ended = match self.chosen.contains(&vaults::Vaults::FILE) {
             true => vault_history_vaults::ended(self.folder)?,
             false => HashMap::new(),
         };
-        self.read(vaults::Vaults { ended }, batch, progress)?;
+        let exposed = exposures::contracts(self.folder)?;
+        self.read(vaults::Vaults { ended, exposed: exposed.clone() }, batch, progress)?;
         self.read(vault_history_vaults::VaultHistoryVaults, batch, progress)?;
-        self.read(yield_vaults::YieldVaults, batch, progress)?;
+        self.read(yield_vaults::YieldVaults { exposed }, batch, progress)?;
         self.read(vault_history::VaultHistory, batch, progress)?;
         self.read(incidents::Incidents, batch, progress)?;
         self.read(lending_reserves::LendingReserves, batch, progress)?;
@@ -207,7 +217,13 @@ impl Reading<'_> {
         self.read(oracles::Oracles, batch, progress)?;
         self.read(signer_sets::SignerSets, batch, progress)?;
         self.read(timelocks::Timelocks, batch, progress)?;
-        self.read(bridges::Bridges, batch, progress)
+        self.read(bridges::Bridges, batch, progress)?;
+        self.read(exposures::Exposures, batch, progress)?;
+        self.read(evidence::AssetEvidence, batch, progress)?;
+        self.read(evidence::AssetEvidenceOnTrial, batch, progress)?;
+        self.read(evidence::OwnAssetAnswers, batch, progress)?;
+        self.read(evidence::ProtocolEvidence, batch, progress)?;
+        self.read(evidence::OwnProtocolAnswers, batch, progress)
     }
 
     /// Adds the default baskets, which are defined in code.
@@ -229,19 +245,26 @@ impl Reading<'_> {
         if !imported && !A::NEEDED_BY.iter().any(|file| self.chosen.contains(file)) {
             return Ok(());
         }
+        if A::OPTIONAL && A::TEXT.is_none() && !self.folder.has(A::FILE) {
+            return Ok(());
+        }
+        let rows = |folder: &Folder| match A::TEXT {
+            Some(text) => Ok(Folder::embedded::<A::Row>(A::FILE, text)),
+            None => folder.rows::<A::Row>(A::FILE),
+        };
         let mut report = FileReport { file: A::FILE, ..FileReport::default() };
-        for observation in adapter.preface().into_iter().filter(|_| imported) {
+        if A::READ_TWICE {
+            for row in rows(self.folder)? {
+                adapter.learn(&row?.1, &mut self.known);
+            }
+        }
+        for observation in adapter.preface(&mut self.known).into_iter().filter(|_| imported) {
             // Row 0 stands for the file as a whole.
             self.rows.push((A::FILE, 0));
             report.observations += 1;
             batch.push(observation);
         }
-        if A::READ_TWICE {
-            for row in self.folder.rows::<A::Row>(A::FILE)? {
-                adapter.learn(&row?.1, &mut self.known);
-            }
-        }
-        for row in self.folder.rows::<A::Row>(A::FILE)? {
+        for row in rows(self.folder)? {
             let (number, row) = row?;
             report.rows = number;
             adapter.learn(&row, &mut self.known);

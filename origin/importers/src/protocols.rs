@@ -1,6 +1,7 @@
 //! protocols.jsonl: vault protocols, their links, and lower bounds of their age and number of audits.
 
 use super::adapter::{Adapter, Known, Observed};
+use super::evidence::{OwnProtocolAnswers, ProtocolEvidence};
 use rds_engine::ingest::Observation;
 use rds_facts::Protocol;
 use rds_facts::fact::Kind;
@@ -36,7 +37,12 @@ pub struct Row {
 
 impl Adapter for Protocols {
     const FILE: &'static str = "protocols.jsonl";
+    const NEEDED_BY: &'static [&'static str] = &[ProtocolEvidence::FILE, OwnProtocolAnswers::FILE];
     type Row = Row;
+
+    fn learn(&self, row: &Row, known: &mut Known) {
+        known.protocols.insert(row.slug.clone());
+    }
 
     /// `nav_usd` of the file is not used as TVL, because it counts nested vaults twice and omits assets without a price.
     fn observe(&self, row: Row, _known: &Known) -> Observed {

@@ -2,6 +2,7 @@
 
 use super::adapter::{Adapter, Contract, Known, ListedVault, Observed};
 use super::bridges::Bridges;
+use super::exposures::Exposures;
 use super::incidents::Incidents;
 use super::vault_history::VaultHistory;
 use super::vault_history_vaults::{Ended, VaultHistoryVaults};
@@ -16,12 +17,14 @@ use rds_shared::scoring::vault::{AssetMode, Exit, ExposuresStatus, Source, Strat
 use rds_shared::wire::Timestamp;
 use rds_store::At;
 use serde::Deserialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 #[derive(Default)]
 pub struct Vaults {
     /// Vaults that were wound up, according to `vault_history_vaults.jsonl`.
     pub ended: HashMap<Contract, Ended>,
+    /// Vaults whose exposures are derived from `vault_exposures.jsonl.gz`.
+    pub exposed: HashSet<Contract>,
 }
 
 /// A listed vault.
@@ -47,7 +50,7 @@ pub struct Row {
 }
 
 /// The strategy that a feature tag implies. Ambiguous tags are not in the table.
-const STRATEGY_OF_TAG: [(&str, Strategy); 12] = [
+const STRATEGY_OF_TAG: [(&str, Strategy); 16] = [
     // Each vault is one lending market.
     ("euler_like", Strategy::IsolatedLending),
     ("silo_like", Strategy::IsolatedLending),
@@ -63,6 +66,11 @@ const STRATEGY_OF_TAG: [(&str, Strategy); 12] = [
     // Deposits go into other vaults.
     ("yearn_v3_like", Strategy::VaultOfVaults),
     ("summer_like", Strategy::VaultOfVaults),
+    ("superform_like", Strategy::VaultOfVaults),
+    ("autopool_like", Strategy::VaultOfVaults),
+    ("kiln_metavault_like", Strategy::VaultOfVaults),
+    // A curator moves the deposits from an account of its own choice.
+    ("lagoon_like", Strategy::Offchain),
     // Depositors are the other side of leveraged trades.
     ("gains_like", Strategy::Leveraged),
     ("ostium_like", Strategy::Leveraged),
@@ -80,14 +88,32 @@ pub(super) fn vault_id(protocol: &str, chain_id: i64, address: &str) -> Option<S
     Some(VaultId::new(protocol, ChainId(u64::try_from(chain_id).ok()?), &address).as_str().to_owned())
 }
 
+/// A vault that lends its deposit asset depends on that asset and on the collateral; any other holds assets.
+const fn mode_of(strategy: Strategy) -> AssetMode {
+    match strategy {
+        Strategy::LendingPool | Strategy::IsolatedLending | Strategy::CuratedLending => AssetMode::Lending,
+        Strategy::Savings
+        | Strategy::AutoCompound
+        | Strategy::VaultOfVaults
+        | Strategy::Leveraged
+        | Strategy::Offchain => AssetMode::Holdings,
+    }
+}
+
 fn non_blank(text: String) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
 impl Adapter for Vaults {
     const FILE: &'static str = "vaults.jsonl.gz";
-    const NEEDED_BY: &'static [&'static str] =
-        &[VaultHistoryVaults::FILE, YieldVaults::FILE, VaultHistory::FILE, Incidents::FILE, Bridges::FILE];
+    const NEEDED_BY: &'static [&'static str] = &[
+        VaultHistoryVaults::FILE,
+        YieldVaults::FILE,
+        VaultHistory::FILE,
+        Incidents::FILE,
+        Bridges::FILE,
+        Exposures::FILE,
+    ];
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {
@@ -102,13 +128,11 @@ impl Adapter for Vaults {
         let vault_id = vault_id(&row.protocol_slug, row.chain_id, &row.address).unwrap_or_else(|| row.address.clone());
         let ended = self.ended.get(&(row.chain_id, row.address.clone())).copied().unwrap_or_default();
         let state = state(&row, vault_id.clone());
-        let exposure = unread(row.observed_at, &row.source, vault_id);
+        let is_exposed = self.exposed.contains(&(row.chain_id, row.address.clone()));
+        let exposure = (!is_exposed).then(|| unread(row.observed_at, &row.source, vault_id));
         let vault = vault(row, ended, known);
-        Observed::As(vec![
-            Observation::Vault(Box::new(vault)),
-            Observation::VaultState(state),
-            Observation::Exposure(exposure),
-        ])
+        let observed = [Observation::Vault(Box::new(vault)), Observation::VaultState(state)];
+        Observed::As(observed.into_iter().chain(exposure.map(Observation::Exposure)).collect())
     }
 }
 
@@ -120,6 +144,7 @@ pub(super) fn unread(observed_at: Timestamp, source: &str, vault_id: String) -> 
         source: source.to_owned(),
         vault_id,
         status: ExposuresStatus::Unavailable,
+        basis: None,
         parts: Vec::new(),
     }
 }
@@ -173,7 +198,7 @@ fn vault(row: Row, ended: Ended, known: &Known) -> Vault {
         asset_decimals: Some(row.asset_decimals),
         curator_id: None,
         strategy: strategy.map(|(_, strategy)| strategy),
-        asset_mode: AssetMode::Holdings,
+        asset_mode: strategy.map_or(AssetMode::Holdings, |(_, strategy)| mode_of(strategy)),
         deployed_at: None,
         first_seen_at: Some(At(row.first_seen)),
         is_immutable: None,
@@ -207,8 +232,9 @@ mod tests {
     #[test]
     fn a_strategy_is_derived_from_unambiguous_tags() {
         assert_eq!(strategy(&["morpho_like"]), Some(Strategy::CuratedLending));
-        assert_eq!(strategy(&["fluid_like", "kiln_metavault_like"]), Some(Strategy::LendingPool));
-        assert_eq!(strategy(&["erc_7540_like", "lagoon_like"]), None);
+        assert_eq!(strategy(&["fluid_like", "kiln_metavault_like"]), Some(Strategy::VaultOfVaults));
+        assert_eq!(strategy(&["erc_7540_like", "lagoon_like"]), Some(Strategy::Offchain));
+        assert_eq!(strategy(&["erc_7540_like", "ipor_like"]), None);
         assert_eq!(strategy(&[]), None);
     }
 

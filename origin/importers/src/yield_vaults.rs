@@ -1,6 +1,8 @@
 //! yield_vaults.jsonl.gz: a compounder's vaults, active and ended, with their strategies. Their holdings were not read.
 
-use super::adapter::{Adapter, Known, Observed};
+use super::adapter::{Adapter, Contract, Known, Observed};
+use super::evidence::{OwnProtocolAnswers, ProtocolEvidence};
+use super::exposures::Exposures;
 use super::vaults::{unread, vault_id};
 use rds_engine::ingest::Observation;
 use rds_facts::fact::Kind;
@@ -10,17 +12,25 @@ use rds_shared::scoring::vault::{AssetMode, Exit, Source, Strategy};
 use rds_shared::wire::Timestamp;
 use rds_store::At;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// 2026-08-20: the file is the compounder's own configuration of that day.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_787_184_000);
 /// The protocol of all rows; no other file contains it.
 const PROTOCOL: &str = "beefy";
 const SOURCE: &str = "beefy-v2";
-/// Kinds of vault that sell rewards and reinvest the proceeds. The file does not describe what other kinds do.
-const COMPOUNDING: [&str; 2] = ["standard", "cowcentrated"];
+/// Flags by which the compounder states that a change of a vault takes effect at once, and that a contract's source is not published.
+const NOT_TIMELOCKED: &str = "not_timelocked";
+const NOT_VERIFIED: &str = "not_verified";
+/// What a vault does with a deposit, by its kind: two kinds sell rewards and reinvest the proceeds, and a reward pool holds the shares of
+/// another vault. The file does not describe what other kinds do.
+const STRATEGIES: [(&str, Strategy); 3] =
+    [("standard", Strategy::AutoCompound), ("cowcentrated", Strategy::AutoCompound), ("gov", Strategy::VaultOfVaults)];
 
-pub struct YieldVaults;
+pub struct YieldVaults {
+    /// Vaults whose exposures are derived from `vault_exposures.jsonl.gz`.
+    pub exposed: HashSet<Contract>,
+}
 
 /// A vault of the compounder.
 #[derive(Deserialize)]
@@ -45,9 +55,19 @@ pub struct Row {
 
 impl Adapter for YieldVaults {
     const FILE: &'static str = "yield_vaults.jsonl.gz";
+    const NEEDED_BY: &'static [&'static str] = &[Exposures::FILE, ProtocolEvidence::FILE, OwnProtocolAnswers::FILE];
     type Row = Row;
 
-    fn preface(&self) -> Vec<Observation> {
+    /// The vaults that are listed here alone.
+    fn learn(&self, row: &Row, known: &mut Known) {
+        let contract = (row.chain_id, row.address.clone());
+        if known.has_figures_on(row.chain_id) && !known.vaults.contains_key(&contract) {
+            known.compounders.extend(vault_id(PROTOCOL, row.chain_id, &row.address).map(|id| (contract, id)));
+        }
+    }
+
+    fn preface(&self, known: &mut Known) -> Vec<Observation> {
+        known.protocols.insert(PROTOCOL.to_owned());
         vec![Observation::Protocol(Protocol {
             kind: Kind,
             observed_at: At(AS_OF),
@@ -87,11 +107,11 @@ impl Adapter for YieldVaults {
         }
         // An invalid address is passed on, so that ingest reports the fault.
         let id = vault_id(PROTOCOL, row.chain_id, &row.address).unwrap_or_else(|| row.address.clone());
-        Observed::As(vec![
-            Observation::Strategy(Box::new(strategy(&row, id.clone()))),
-            Observation::Exposure(unread(AS_OF, &row.source, id)),
-            Observation::Vault(Box::new(vault(row, known))),
-        ])
+        let is_exposed = self.exposed.contains(&(row.chain_id, row.address.clone()));
+        let exposure = (!is_exposed).then(|| Observation::Exposure(unread(AS_OF, &row.source, id.clone())));
+        let observed =
+            [Observation::Strategy(Box::new(strategy(&row, id))), Observation::Vault(Box::new(vault(row, known)))];
+        Observed::As(observed.into_iter().chain(exposure).collect())
     }
 }
 
@@ -130,9 +150,17 @@ fn vault(row: Row, known: &Known) -> Vault {
     let mut evidence = BTreeMap::new();
     let mut derived = |field: &str, from: &str| evidence.insert(field.to_owned(), format!("{}: {from}", row.source));
     derived("first_seen_at", "listing date (lower bound of the age)");
-    let compounding = row.kind.as_deref().filter(|kind| COMPOUNDING.contains(kind));
-    if let Some(kind) = compounding {
+    let strategy = STRATEGIES.into_iter().find(|(kind, _)| row.kind.as_deref() == Some(*kind));
+    if let Some((kind, _)) = strategy {
         derived("strategy", &format!("type {kind}"));
+    }
+    let is_flagged = |flag: &str| row.risk_flags.iter().any(|it| it == flag);
+    let (is_not_timelocked, is_not_verified) = (is_flagged(NOT_TIMELOCKED), is_flagged(NOT_VERIFIED));
+    if is_not_timelocked {
+        derived("timelock_seconds", &format!("risk flag {NOT_TIMELOCKED}"));
+    }
+    if is_not_verified {
+        derived("source_code", &format!("risk flag {NOT_VERIFIED}"));
     }
     let deployment = row.deposit_token_address.clone().map(|address| (row.chain_id, address));
     Vault {
@@ -149,15 +177,15 @@ fn vault(row: Row, known: &Known) -> Vault {
         asset_address: row.deposit_token_address,
         asset_decimals: Some(row.deposit_token_decimals),
         curator_id: None,
-        strategy: compounding.map(|_| Strategy::AutoCompound),
+        strategy: strategy.map(|(_, strategy)| strategy),
         asset_mode: AssetMode::Holdings,
         deployed_at: None,
         first_seen_at: Some(At(row.created_at)),
         is_immutable: None,
-        timelock_seconds: None,
+        timelock_seconds: is_not_timelocked.then_some(0),
         signers: None,
         exit: Exit::Unknown,
-        source_code: Source::Unknown,
+        source_code: if is_not_verified { Source::None } else { Source::Unknown },
         is_active: row.status == "active",
         is_shutdown: false,
         is_lsd: false,

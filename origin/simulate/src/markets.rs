@@ -45,7 +45,7 @@ struct Pair {
 }
 
 const OPEN: SpokeGate = SpokeGate { paused: false, frozen: false, borrowable: true };
-/// Limits of a hub without caps.
+/// A hub's limits for a spoke that it admits without caps; the spoke owes 400 units of the asset and has added 1,000.
 const GRANTED: HubGate =
     HubGate { active: true, halted: false, draw_cap: None, owed: 400.0, add_cap: None, added: 1_000.0 };
 

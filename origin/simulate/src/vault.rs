@@ -166,6 +166,7 @@ impl SimVault {
             source: SOURCE.to_owned(),
             vault_id: self.id.clone(),
             status: if self.exposures.is_some() { ExposuresStatus::Observed } else { ExposuresStatus::Unavailable },
+            basis: None,
             parts: self.exposures.clone().unwrap_or_default(),
         }
     }

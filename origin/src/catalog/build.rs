@@ -67,6 +67,7 @@ impl Catalog {
         for vault in &vaults {
             by_address.entry(vault.row.address.clone()).or_default().push(vault.clone());
         }
+        let evidence = registry.evidence;
         let rollup = Rollup::new(registry, &active)?;
         let facts = match (markets, previous) {
             (Some(facts), _) => Arc::new(facts),
@@ -89,7 +90,7 @@ impl Catalog {
         };
         let symbols = Symbols::build(&vaults, &active)?;
         let changes = ChangeFeeds::build(&vaults);
-        let stats = stats::encoded(&active, &symbols, &markets, &feeds)?;
+        let stats = stats::encoded(&active, &symbols, &markets, &feeds, evidence)?;
         Ok(Catalog {
             timeline,
             version,

@@ -2,10 +2,12 @@
 
 use super::{Feeds, Markets, Symbols, Vault};
 use rds_shared::model::EncodedRow;
-use rds_shared::model::stats::{CategoryTotal, ChainTotal, NamedTotal, Stats, TierShare};
+use rds_shared::model::evidence::EvidenceCounts;
+use rds_shared::model::stats::{BasisTotal, CategoryTotal, ChainTotal, NamedTotal, Stats, TierShare};
 use rds_shared::model::status::TvlStatus;
 use rds_shared::rules::portfolio::weighted_score;
 use rds_shared::rules::tiers::Tier;
+use rds_shared::scoring::ScoreBasis;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,6 +45,15 @@ fn tiers(active: &[Arc<Vault>]) -> Vec<TierShare> {
     order.map(share).to_vec()
 }
 
+fn bases(active: &[Arc<Vault>]) -> Vec<BasisTotal> {
+    let found = parts(active, |vault| vault.row.evidence.score_basis);
+    let total = |basis: &ScoreBasis| {
+        let part = found.iter().find(|(key, _)| key == basis).map(|(_, part)| *part).unwrap_or_default();
+        BasisTotal { score_basis: *basis, vault_count: part.vaults, tvl_usd: part.tvl_usd }
+    };
+    ScoreBasis::ALL.iter().map(total).collect()
+}
+
 fn categories<'v>(active: &'v [Arc<Vault>], label: impl Fn(&'v Vault) -> Option<&'v str>) -> Vec<CategoryTotal> {
     let total = |(category, part): (&str, Part)| CategoryTotal {
         category: category.to_owned(),
@@ -71,6 +82,7 @@ pub(super) fn encoded(
     symbols: &Symbols,
     markets: &Markets,
     feeds: &Feeds,
+    evidence: EvidenceCounts,
 ) -> Result<EncodedRow, serde_json::Error> {
     let rows = || active.iter().map(|vault| &vault.row);
     let scored = || rows().filter_map(|row| Some((row.tvl_usd, row.total_score?)));
@@ -109,6 +121,8 @@ pub(super) fn encoded(
         by_protocol: named(by_protocol),
         by_curator: named(by_curator),
         by_category: categories(active, |vault| vault.asset_category.as_deref()),
+        by_score_basis: bases(active),
+        evidence,
         by_strategy: categories(active, |vault| vault.row.strategy_type.as_deref()),
     };
     EncodedRow::encode(&stats, None)

@@ -153,5 +153,6 @@ pub fn row_of(facts: &VaultFacts) -> VaultRow {
         tvl_status: facts.tvl_status,
         real_yield_share: real_yield_share(facts.base_apr, facts.apr_net),
         curator_id: facts.curator_id.clone(),
+        evidence: facts.evidence,
     }
 }

@@ -1,8 +1,10 @@
-//! `evidence check`, `diff`: files of answers to the questionnaire, without a database.
+//! `evidence check`, `diff`: files of answers to the questionnaire, without a database. `evidence status`: what is not answered.
 
 use super::Output;
 use anyhow::Context;
 use clap::Subcommand;
+use rds_engine::clock::Clock;
+use rds_engine::evidence_status::{OpenSubject, open_subjects};
 use rds_engine::ingest::evidence_file::{
     Change, ChangedAnswer, ChangedValue, Contradiction, DimensionValue, EvidenceFile,
 };
@@ -27,10 +29,21 @@ pub(super) enum Evidence {
         /// Path of the newer file.
         after: PathBuf,
     },
+    /// List the open questions of every asset and protocol, those with the most value in dependent vaults first.
+    Status {
+        /// Show at most this many assets and protocols.
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+    },
 }
 
-pub(super) fn run(command: Evidence, now: Timestamp, out: Output) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(command: Evidence, out: Output) -> anyhow::Result<ExitCode> {
+    let now = Clock::system().now();
     match command {
+        Evidence::Status { limit } => {
+            let (db, clock) = super::opened().await?;
+            status(&open_subjects(&db, clock.now()).await?, limit, out)
+        }
         Evidence::Check { file } => check(&read(&file, now)?, now, out),
         Evidence::Diff { before, after } => {
             let (old, new) = (read(&before, now)?, read(&after, now)?);
@@ -43,6 +56,32 @@ pub(super) fn run(command: Evidence, now: Timestamp, out: Output) -> anyhow::Res
             diff(&old, &new, now, out)
         }
     }
+}
+
+/// Questions shown of one subject.
+const MAX_SHOWN: usize = 6;
+
+fn status(open: &[OpenSubject], limit: usize, out: Output) -> anyhow::Result<ExitCode> {
+    let shown = open.get(..limit.min(open.len())).unwrap_or_default();
+    let lines = shown.iter().map(|it| {
+        let named: Vec<String> =
+            it.open.iter().take(MAX_SHOWN).map(|open| format!("{} ({})", open.question, open.state)).collect();
+        let more = it.open.len().saturating_sub(MAX_SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let questions =
+            if it.lacks_category { "no category".to_owned() } else { format!("{}{more}", named.join(", ")) };
+        format!(
+            "{:>8.1} M USD  {:>5} vaults, {:>5} unscored  {} {}: {questions}",
+            it.tvl_usd / 1e6,
+            it.vaults,
+            it.unscored,
+            it.kind,
+            it.id
+        )
+    });
+    let total = format!("{} of {} assets and protocols with open questions", shown.len(), open.len());
+    out.show(lines.chain([total]).collect::<Vec<_>>().join("\n"), &shown)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn read(path: &Path, now: Timestamp) -> anyhow::Result<EvidenceFile> {
@@ -61,15 +100,16 @@ fn check(file: &EvidenceFile, now: Timestamp, out: Output) -> anyhow::Result<Exi
         format!("{asset_id} {dimension}.{question}: {counts} counts, also answered {}", also_given.join(", "))
     });
     let total = format!(
-        "{} answers about {} assets, {} faults, {} contradictions",
+        "{} answers about {} assets, {} about protocols and vaults, {} faults, {} contradictions",
         file.answers.len(),
         file.assets(),
+        file.protocol_answers.len(),
         file.faults.len(),
         contradictions.len()
     );
     let lines: Vec<String> = faults.chain(differ).chain([total]).collect();
     let value = json!({
-        "answers": file.answers.len(), "assets": file.assets(), "faults": file.faults, "contradictions": contradictions,
+        "answers": file.answers.len(), "assets": file.assets(), "protocol_answers": file.protocol_answers.len(), "faults": file.faults, "contradictions": contradictions,
     });
     out.show(lines.join("\n"), &value)?;
     Ok(if file.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -64,7 +64,7 @@ enum Command {
     },
     /// Fill the devnet chain with an invented market and its history.
     Simulate(Simulate),
-    /// Check and compare files of answers to the questionnaire.
+    /// Answers to the questionnaire: check and compare files, and list what is open.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
     /// Publish, retract, promote or draft events.
@@ -259,7 +259,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Serve => serve::serve().await?,
         Command::Doctor => return Ok(doctor::doctor(out).await),
         Command::Migrate => facts::migrate(&database().await?, out).await?,
-        Command::Evidence(command) => return evidence::run(command, Clock::system().now(), out),
+        Command::Evidence(command) => return evidence::run(command, out).await,
         verb => return on_facts(verb, out).await,
     }
     Ok(ExitCode::SUCCESS)

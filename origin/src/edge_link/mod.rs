@@ -86,7 +86,7 @@ impl EdgeLink {
         EdgeLink { within, ..self }
     }
 
-    /// Signals that facts have changed, so that sending them need not wait for the next poll.
+    /// Signals that facts have changed, so that sending their tag versions need not wait for the next poll.
     pub fn facts_changed(&self) {
         self.facts_changed.notify_one();
     }

@@ -62,7 +62,7 @@ impl Slots {
 #[derive(Debug)]
 pub struct Slot {
     permit: Option<OwnedSemaphorePermit>,
-    /// The slow slots, for an attempt that turns out to be slow.
+    /// The slow slots, for an attempt that turns out to be slow; `None` if the attempt has a slow slot from the start.
     slow: Option<Arc<Semaphore>>,
     moment: Duration,
 }

@@ -4,8 +4,8 @@ use crate::read::{Mismatch, expect, list, required, score, text};
 use rds_shared::rules::baskets::definition::{Caps, Weighting};
 use rds_shared::rules::baskets::version::BasketVersion;
 use rds_shared::rules::baskets::weights::{Constituent, EligibleName, compute_weights};
+use rds_shared::scoring::Ppm;
 use rds_shared::scoring::canonical::Canonicalize;
-use rds_shared::scoring::{METHODOLOGY_VERSION, Ppm};
 use rds_shared::wire::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn written(constituents: Vec<Constituent>, expected: &Value) -> Result<Value, Mi
         basket_id: "demo".into(),
         constituents,
         effective_from: effective_from.as_str().and_then(Timestamp::parse).unwrap_or_default(),
-        methodology_version: METHODOLOGY_VERSION.into(),
+        methodology_version: "rds-1.0.0".into(),
         prior_version_id: prior.as_str().map(Into::into),
     };
     Ok(json!({

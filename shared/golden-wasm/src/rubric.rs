@@ -38,6 +38,7 @@ pub fn questionnaire() -> Value {
         "name": "questionnaire",
         "rubric_version": rubric::RUBRIC_VERSION,
         "unknown": rubric::UNKNOWN_POINTS.get(),
+        "aged": rubric::AGED_POINTS.get(),
         "max_unknown_weight": rubric::MAX_UNKNOWN_WEIGHT,
         "expires_after_cadences": rubric::EXPIRES_AFTER_CADENCES,
         "unknown_supply_ceiling": rubric::UNKNOWN_SUPPLY_CEILING.get(),

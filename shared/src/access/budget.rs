@@ -172,7 +172,7 @@ pub const fn charges_neighbourhood(payer: Payer) -> bool {
     }
 }
 
-/// A budget after a request was charged to it, as reported in the response headers.
+/// State of a budget after a request was admitted or refused, as reported in the response headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
     /// Requests per window.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of signers in the registry, including retired ones.
 pub const MAX_SIGNERS: usize = 256;
-/// Maximum length of an envelope in bytes. The database refuses a longer one; no check produces one.
+/// Maximum length of an envelope in bytes. The database refuses a longer one; `POST /v1/graph/check` never produces one.
 pub const MAX_ENVELOPE: usize = 8 * 1_024;
 /// Maximum size of evidence in bytes: a full registry and the longest envelope with every byte escaped.
 pub const MAX_EVIDENCE: usize = 128 * 1_024;

@@ -8,6 +8,7 @@ use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 
 use super::attestation::Attestation;
+use super::evidence::{AssetAnswers, AssetScoreEvidence};
 use super::ids::{Address, ChainId};
 use crate::rules::tiers::Tier;
 use crate::scoring::asset::{
@@ -276,6 +277,9 @@ pub struct AssetRow {
     pub quality: Option<Quality>,
     /// Names of the fields that are empty because the request had no key; empty for a request with a key.
     pub restricted_fields: &'static [&'static str],
+    /// What the score rests on.
+    #[serde(flatten)]
+    pub evidence: AssetScoreEvidence,
 }
 
 impl AssetRow {
@@ -336,6 +340,8 @@ pub struct AssetHistory<B> {
     pub discovery: Option<Discovery>,
     /// Everything that is needed to recompute the score; null if the asset is unscored or the request had no key.
     pub risk_score_breakdown: Option<B>,
+    /// The answers behind the dimensions, with their sources; null if there are none.
+    pub answers: Option<AssetAnswers>,
 }
 
 /// `data` of `GET /v1/assets/{chain_id}/{address}` and of `GET /v1/rwa/{asset_id}`.

@@ -50,6 +50,7 @@ fn row(symbol: String, renewal: Renewal, view: &View) -> AssetRow {
         chain_overlay: None,
         quality: view.with_quality.then_some(quality),
         restricted_fields: &[],
+        evidence: crate::model::evidence::AssetScoreEvidence::NONE,
     };
     if view.is_keyed { row } else { row.withheld(RESTRICTED_IN_ROWS) }
 }

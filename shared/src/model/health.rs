@@ -62,11 +62,13 @@ pub struct Health {
     pub asset_registry_coverage: AssetRegistryCoverage,
     /// How many of the vaults' deposit assets have an approved review.
     pub asset_identity_coverage: AssetIdentityCoverage,
+    /// How much of the published scores rests on evidence.
+    pub evidence_coverage: EvidenceCoverage,
     /// Number of assets without an approved review.
     pub asset_registry_queue_backlog: u64,
     /// The signer of decisions.
     pub evidence_signer: EvidenceSigner,
-    /// The fail-safe mode; it is also set before the first score run.
+    /// The fail-safe mode and its reason; never null, not even before the first score run.
     pub fail_safe: FailSafe,
 }
 
@@ -92,6 +94,26 @@ pub struct FailSafe {
     pub reason: Option<String>,
     /// Instant since which the mode has been in force; null if it has never changed.
     pub since: Option<Timestamp>,
+}
+
+/// How much of the active vaults' published scores rests on evidence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct EvidenceCoverage {
+    /// Number of answers about assets that are not withdrawn.
+    pub asset_answers: u64,
+    /// Number of assets with at least one such answer.
+    pub answered_assets: u64,
+    /// Number of answers about protocols and vaults that are not withdrawn.
+    pub protocol_answers: u64,
+    /// Part of the observed TVL that is in vaults with a score, in percent with two decimals, rounded down; null without an observed TVL.
+    #[serde(serialize_with = "crate::model::money::rate")]
+    pub scored_tvl_percent: Option<f64>,
+    /// Part of the observed TVL that is in vaults whose exposures are known, at least by their members, in percent with two decimals, rounded
+    /// down; null without an observed TVL.
+    #[serde(serialize_with = "crate::model::money::rate")]
+    pub known_exposures_tvl_percent: Option<f64>,
 }
 
 /// Coverage of the vaults' exposures by the asset registry.
@@ -258,6 +280,13 @@ mod tests {
                     coverage_percent: coverage_percent(1, 1),
                 }],
             },
+            evidence_coverage: EvidenceCoverage {
+                asset_answers: 0,
+                answered_assets: 0,
+                protocol_answers: 0,
+                scored_tvl_percent: None,
+                known_exposures_tvl_percent: None,
+            },
             asset_registry_queue_backlog: 0,
             evidence_signer: EvidenceSigner { configured: false, signer_address: None, key_id: None },
             fail_safe: FailSafe { mode: FailSafeMode::FailClosed, reason: Some("said so".into()), since: None },
@@ -271,6 +300,10 @@ mod tests {
                 "identityBasis": "chain_and_address", "totalIdentities": 1, "withApprovedVersion": 1,
                 "coveragePercent": 100.0,
                 "byChain": [{"chainId": 1, "totalIdentities": 1, "withApprovedVersion": 1, "coveragePercent": 100.0}],
+            },
+            "evidenceCoverage": {
+                "assetAnswers": 0, "answeredAssets": 0, "protocolAnswers": 0, "scoredTvlPercent": null,
+                "knownExposuresTvlPercent": null,
             },
             "assetRegistryQueueBacklog": 0,
             "evidenceSigner": {"configured": false, "signerAddress": null, "keyId": null},

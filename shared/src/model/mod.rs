@@ -26,6 +26,7 @@ pub mod curator;
 pub mod decision;
 pub mod encoded;
 pub mod event;
+pub mod evidence;
 pub mod facets;
 pub mod graph;
 pub mod health;

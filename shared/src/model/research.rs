@@ -45,6 +45,8 @@ named_enum! {
         Coverage = "coverage",
         /// Whether low values preceded losses; the report lists every backtest that was tried.
         Discrimination = "discrimination",
+        /// Whether assets and vaults that lost money had lower scores before, from the answers dated before.
+        Hindsight = "hindsight",
     }
 }
 
@@ -98,7 +100,7 @@ pub struct ValidationReport {
     pub model_version: Cow<'static, str>,
     /// Subject of the report.
     pub report_type: ReportType,
-    /// The result in one sentence.
+    /// The result in short.
     pub summary: String,
     /// How the result was obtained.
     pub method: Cow<'static, str>,

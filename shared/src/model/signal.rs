@@ -54,7 +54,7 @@ pub struct Signal {
     pub entities: Vec<SignalEntity>,
     /// Number of vaults that the signal affects.
     pub affected_vault_count: u64,
-    /// Number of limits that are breached.
+    /// Number of risk limits that are exceeded, as the signal's source states it.
     pub breach_count: u64,
     /// Exposed value of the affected vaults in USD, as decimal text exact to the cent.
     pub exposure_usd: DecimalUsd,

@@ -5,9 +5,10 @@
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 
+use super::evidence::EvidenceCounts;
 use super::ids::ChainId;
 use crate::rules::tiers::Tier;
-use crate::scoring::MilliPoints;
+use crate::scoring::{MilliPoints, ScoreBasis};
 use crate::wire::time::Timestamp;
 
 /// `data` of `GET /v1/stats`. Values are in USD.
@@ -55,6 +56,10 @@ pub struct Stats {
     pub by_curator: Vec<NamedTotal>,
     /// Vaults by category of the deposit asset, largest value first; `unknown` counts the vaults whose deposit asset is in no registry.
     pub by_category: Vec<CategoryTotal>,
+    /// Vaults by what their score rests on, best first; bases without vaults are included.
+    pub by_score_basis: Vec<BasisTotal>,
+    /// The answers on record.
+    pub evidence: EvidenceCounts,
     /// Vaults by strategy label, largest value first; `unknown` counts the vaults without a label.
     pub by_strategy: Vec<CategoryTotal>,
 }
@@ -65,6 +70,19 @@ pub struct Stats {
 pub struct TierShare {
     /// The tier; null for unscored vaults.
     pub risk_tier: Option<Tier>,
+    /// Number of vaults.
+    pub vault_count: u64,
+    /// Total value of these vaults, in USD.
+    #[serde(serialize_with = "crate::model::money::usd")]
+    pub tvl_usd: f64,
+}
+
+/// Vaults whose score rests on the same basis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BasisTotal {
+    /// What the score rests on.
+    pub score_basis: ScoreBasis,
     /// Number of vaults.
     pub vault_count: u64,
     /// Total value of these vaults, in USD.

@@ -3,6 +3,7 @@
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 
+use super::evidence::{ScoreEvidence, VaultEvidence};
 use super::ids::{Address, ChainId, VaultId};
 use super::status::{
     AuditStatus, BorrowIncentiveStatus, BorrowStatus, DepositStatus, LiquidityStatus, RewardSide, RewardType,
@@ -110,6 +111,9 @@ pub struct VaultRow {
     pub real_yield_share: Option<f64>,
     /// Id of the curator, as filters use it; null if there is none.
     pub curator_id: Option<String>,
+    /// What the score rests on.
+    #[serde(flatten)]
+    pub evidence: ScoreEvidence,
 }
 
 /// Whole seconds from the last sync to `now`: `None` before the first sync, 0 if the sync is later than `now`.
@@ -164,6 +168,8 @@ pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
     pub is_high_confidence: bool,
     /// Instant at which the score run that last confirmed the score completed; null before the first run.
     pub score_computed_at: Option<Timestamp>,
+    /// The answers behind the inputs, and how the exposures were derived.
+    pub score_evidence: VaultEvidence,
 }
 
 /// One campaign or fee stream that adds to a rate.
@@ -261,6 +267,7 @@ pub(crate) mod tests {
             tvl_status: TvlStatus::Observed,
             real_yield_share: Some(0.8),
             curator_id: None,
+            evidence: ScoreEvidence::NONE,
         }
     }
 
@@ -305,6 +312,7 @@ pub(crate) mod tests {
             needs_risk_review: false,
             is_high_confidence: false,
             score_computed_at: None,
+            score_evidence: VaultEvidence { exposures: None, answers: Vec::new() },
         };
         let json = serde_json::to_value(&detail).unwrap();
         for (field, value) in serde_json::to_value(row(id)).unwrap().as_object().unwrap() {

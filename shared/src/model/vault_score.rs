@@ -3,6 +3,7 @@
 use alloc::string::String;
 use serde::Serialize;
 
+use super::evidence::ScoreEvidence;
 use super::ids::{Address, ChainId, VaultId};
 use super::status::TvlStatus;
 use super::vault::VaultRow;
@@ -56,6 +57,9 @@ pub struct VaultScoreRow {
     pub is_high_confidence: bool,
     /// Whether `tvl_usd` was read.
     pub tvl_status: TvlStatus,
+    /// What the score rests on.
+    #[serde(flatten)]
+    pub evidence: ScoreEvidence,
 }
 
 /// The facts of a score row that the list row does not contain.
@@ -94,6 +98,7 @@ impl VaultScoreRow {
             needs_risk_review: facts.needs_risk_review,
             is_high_confidence: is_high_confidence(row.total_score, row.apr_net),
             tvl_status: row.tvl_status,
+            evidence: row.evidence,
         }
     }
 }
@@ -110,10 +115,10 @@ mod tests {
         let text = serde_json::to_string(&VaultScoreRow::of(&vault, facts)).unwrap();
         let fields = "id address chain_id chain_name protocol_id asset_symbol tvl_usd apr_net total_score risk_tier is_active \
              last_synced_at score_run_id score_computed_at score_updated_at freshness_seconds needs_risk_review \
-             is_high_confidence tvl_status";
+             is_high_confidence tvl_status score_basis score_coverage lowest_score highest_score";
         let positions: alloc::vec::Vec<_> =
             fields.split_whitespace().map(|field| text.find(&std::format!("\"{field}\":")).expect(field)).collect();
         assert!(positions.is_sorted(), "{text}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap().as_object().unwrap().len(), 19);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap().as_object().unwrap().len(), 23);
     }
 }

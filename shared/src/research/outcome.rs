@@ -6,7 +6,7 @@ use crate::wire::time::Timestamp;
 const DAY: i64 = 86_400;
 
 named_enum! {
-    /// Length of the window after an instant in which outcomes are counted.
+    /// Length of the window in which outcomes are counted; the window begins at the instant of the sample or prediction.
     pub enum Horizon {
         Week = "7d",
         Month = "30d",
@@ -47,7 +47,7 @@ named_enum! {
         Pending = "pending",
         /// The price per share fell by 1 percent or more within the window.
         Loss = "loss",
-        /// The price was read up to the last quarter of the window, without a loss.
+        /// No loss within the window; in its last quarter a price was read that differs from the price before it.
         NoLoss = "no_loss",
         /// Too few prices were read to decide between loss and no loss.
         Unobserved = "unobserved",

@@ -58,6 +58,36 @@ impl Statement<'_> {
     }
 }
 
+/// Domain separation of signatures on sets of answers.
+const ANSWERS_PURPOSE: &str = "rds.asset_answers.attestation";
+
+/// An attested set of answers about one asset.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AnswersStatement<'a> {
+    /// The asset's slug.
+    pub asset: &'a str,
+    /// Content hash of the set, in hex; the asset's detail shows it.
+    pub answers_hash: &'a str,
+    /// The signing reviewer.
+    pub reviewer_id: &'a str,
+    pub signed_at: Timestamp,
+}
+
+impl AnswersStatement<'_> {
+    /// The text whose UTF-8 bytes are signed: canonical JSON (RFC 8785).
+    pub fn message(&self) -> String {
+        Canonical::object([
+            ("answers_hash", self.answers_hash.into()),
+            ("asset", self.asset.into()),
+            ("purpose", ANSWERS_PURPOSE.into()),
+            ("reviewer_id", self.reviewer_id.into()),
+            ("signed_at", Canonical::from(Micros(self.signed_at).to_string().as_str())),
+            ("v", LAYOUT.into()),
+        ])
+        .to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +123,20 @@ mod tests {
         assert!(message.ends_with(
             r#""product_id":null,"purpose":"rds.asset_review","recorded_at":"1970-01-01T00:00:00.000001Z","review_status":"reviewed","reviewer_id":"lamplight","signed_at":"1970-01-01T00:00:00.000000Z","v":1}"#
         ));
+    }
+
+    #[test]
+    fn the_signed_text_of_a_set_of_answers_is_fixed_byte_for_byte() {
+        let statement = AnswersStatement {
+            asset: "dtb",
+            answers_hash: "ab",
+            reviewer_id: "lamplight",
+            signed_at: Timestamp::from_seconds(0),
+        };
+        assert_eq!(
+            statement.message(),
+            r#"{"answers_hash":"ab","asset":"dtb","purpose":"rds.asset_answers.attestation","reviewer_id":"lamplight","signed_at":"1970-01-01T00:00:00.000000Z","v":1}"#
+        );
     }
 
     proptest! {

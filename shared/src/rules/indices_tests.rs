@@ -111,7 +111,7 @@ fn a_level_out_of_range_is_a_gap() {
 const IDS: [&str; 4] = ["a", "b", "c", "d"];
 const DAYS: usize = 12;
 
-/// Prices around 1 in units of 10⁻¹⁸; 0 means not read.
+/// One row per day with one price for each of `IDS`: from 0.5 to 2 (as a multiple of 10⁻¹⁸), or 0 if the price was not read.
 fn table() -> impl Strategy<Value = Vec<Vec<u64>>> {
     let cell = prop_oneof![6 => 500_000_000_000_000_000_u64..2_000_000_000_000_000_000, 1 => Just(0)];
     prop::collection::vec(prop::collection::vec(cell, IDS.len()), DAYS)

@@ -87,7 +87,7 @@ pub struct Observation {
     pub priority: i32,
     /// The instant the figures refer to.
     pub effective_at: Timestamp,
-    /// When the figures were published; of two observations of one instant, the later published one is the correction.
+    /// When the figures were published. Of two observations with the same `effective_at`, the one published later is the correction.
     pub published_at: Timestamp,
     /// Assets under management of the whole fund.
     pub fund_aum: Option<i64>,

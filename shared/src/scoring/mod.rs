@@ -1,4 +1,4 @@
-//! The scoring methodology `rds-1.0.0`: every rule behind a score, as pure integer functions.
+//! The scoring methodology: every rule behind a score, as pure integer functions.
 //!
 //! | module | content |
 //! |---|---|
@@ -22,6 +22,7 @@ pub mod methodology;
 mod named;
 pub mod number;
 pub mod provenance;
+mod range;
 pub mod rubric;
 pub mod sanity_checks;
 pub mod tables;
@@ -31,3 +32,4 @@ pub use methodology::METHODOLOGY_VERSION;
 pub use named::UnknownName;
 pub(crate) use named::named_enum;
 pub use number::{MilliPoints, Ppm, SumUnits};
+pub use range::{ScoreBasis, ScoreRange};

@@ -48,6 +48,7 @@ fn asset(number: u32, category: AssetCategory, milli: Option<i64>) -> AssetRow {
         slug: format!("sym{number}"),
         quality: None,
         restricted_fields: &[],
+        evidence: crate::model::evidence::AssetScoreEvidence::NONE,
     }
 }
 

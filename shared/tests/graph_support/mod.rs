@@ -50,7 +50,8 @@ pub fn route() -> impl Strategy<Value = AssetRoute> {
     )
 }
 
-/// Parts that add up to at most one. A vault may hold any vault, including itself and unknown ones.
+/// The parts of one vault: their shares add up to at most one. A part may be any vault, including the vault itself and vaults that do not
+/// exist.
 fn parts() -> impl Strategy<Value = Vec<Part>> {
     let vault = (0..VAULTS + 2).prop_map(|vault| Holding::Vault(key(vault)));
     let holding = prop_oneof![4 => route().prop_map(Holding::Asset), 4 => vault, 1 => Just(Holding::Unpublished)];

@@ -44,12 +44,14 @@ pub fn asset() -> impl Strategy<Value = AssetInput> {
         (select(AssetCategory::ALL), dimensions(), select(ReviewStatus::ALL)),
         (select(vec![0_u32, 0, 1, 7, 8, 30, 31, u32::MAX]), weighted(0.3, published()), dependencies),
         (weighted(0.5, [published(), published(), published(), published()]), evidence),
-        subsequence(HardFailFlag::ALL, 0..=HardFailFlag::ALL.len()),
+        (subsequence(HardFailFlag::ALL, 0..=HardFailFlag::ALL.len()), weighted(0.2, score())),
     );
     parts.prop_map(
-        |((category, dimensions, review_status), (lockup_days, underlying, dependencies), (chain, age), flags)| {
+        |((category, dimensions, review_status), (lockup_days, underlying, dependencies), (chain, age), last)| {
+            let (flags, supply_ceiling) = last;
             AssetInput {
                 review_status,
+                supply_ceiling,
                 lockup_days,
                 underlying,
                 dependencies,
@@ -152,22 +154,24 @@ fn history() -> impl Strategy<Value = HistoryInput> {
     )
 }
 
+/// Mostly observed exposures.
+fn statuses() -> impl Strategy<Value = ExposuresStatus> {
+    use ExposuresStatus::{Observed, SharesUnknown, Unavailable};
+    prop_oneof![8 => Just(Observed), 1 => Just(SharesUnknown), 1 => Just(Unavailable)]
+}
+
 /// A vault of either mode.
 pub fn vault() -> impl Strategy<Value = VaultInput> {
     let deposit = (weighted(0.95, score()), weighted(0.1, Just(())));
-    let held = (select(AssetMode::ALL), vec(exposure(), 0..7), weighted(0.1, Just(())));
+    let held = (select(AssetMode::ALL), vec(exposure(), 0..7), statuses());
     let money = (weighted(0.9, 0..2_000_000_u64), weighted(0.6, 0..1_200_000_i64), weighted(0.3, 0..20_000_i64));
     let rates = (any::<bool>(), weighted(0.5, -10_000..200_000_i64), weighted(0.5, -10_000..400_000_i64));
     (deposit, held, (platform(), control(), history()), money, rates).prop_map(
-        |(deposit, (asset_mode, exposures, unavailable), (platform, control, history), money, rates)| VaultInput {
+        |(deposit, (asset_mode, exposures, exposures_status), (platform, control, history), money, rates)| VaultInput {
             asset_mode,
             deposit_score: deposit.0,
             deposit_hard_fail: deposit.1.is_some(),
-            exposures_status: if unavailable.is_some() {
-                ExposuresStatus::Unavailable
-            } else {
-                ExposuresStatus::Observed
-            },
+            exposures_status,
             exposures,
             platform,
             control,

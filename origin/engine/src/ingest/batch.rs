@@ -4,10 +4,11 @@ use super::check::observed_at::too_far_ahead;
 use super::observation::{self, Observation};
 use super::{Fault, Faults, IngestError, MAX_BATCH_BYTES, check};
 use rds_facts::{
-    Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure,
-    HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState,
-    OracleFeed, Position, Protocol, Publication, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate,
-    RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy, event_id,
+    AnswerAttestation, Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator,
+    EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode,
+    MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer, Publication, ResearchPrediction,
+    ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault,
+    VaultState, VaultStrategy, event_id,
 };
 use rds_shared::wire::Timestamp;
 use rds_store::At;
@@ -26,6 +27,7 @@ pub struct Batch {
     pub(super) assets: Vec<Numbered<Asset>>,
     pub(super) reviews: Vec<Numbered<AssetReview>>,
     pub(super) answers: Vec<Numbered<AssetAnswer>>,
+    pub(super) protocol_answers: Vec<Numbered<ProtocolAnswer>>,
     pub(super) vaults: Vec<Numbered<Vault>>,
     pub(super) states: Vec<Numbered<VaultState>>,
     pub(super) rewards: Vec<Numbered<Reward>>,
@@ -44,6 +46,7 @@ pub struct Batch {
     pub(super) mappings: Vec<Numbered<Mapping>>,
     pub(super) reviewers: Vec<Numbered<Reviewer>>,
     pub(super) attestations: Vec<Numbered<Attestation>>,
+    pub(super) answer_attestations: Vec<Numbered<AnswerAttestation>>,
     pub(super) rwa_sources: Vec<Numbered<RwaSource>>,
     pub(super) rwa_observations: Vec<Numbered<RwaObservation>>,
     pub(super) rwa_candidates: Vec<Numbered<RwaCandidate>>,
@@ -103,6 +106,7 @@ impl Batch {
             Observation::Asset(asset) => self.assets.push((number, *asset)),
             Observation::AssetReview(review) => self.reviews.push((number, *review)),
             Observation::AssetAnswer(answer) => self.answers.push((number, *answer)),
+            Observation::ProtocolAnswer(answer) => self.protocol_answers.push((number, *answer)),
             Observation::Vault(vault) => self.vaults.push((number, *vault)),
             Observation::VaultState(state) => self.states.push((number, state)),
             Observation::Reward(reward) => self.rewards.push((number, reward)),
@@ -121,6 +125,7 @@ impl Batch {
             Observation::Mapping(mapping) => self.mappings.push((number, *mapping)),
             Observation::Reviewer(reviewer) => self.reviewers.push((number, reviewer)),
             Observation::Attestation(attestation) => self.attestations.push((number, attestation)),
+            Observation::AnswerAttestation(signed) => self.answer_attestations.push((number, signed)),
             Observation::RwaSource(source) => self.rwa_sources.push((number, source)),
             Observation::RwaObservation(observation) => self.rwa_observations.push((number, observation)),
             Observation::RwaCandidate(candidate) => self.rwa_candidates.push((number, candidate)),
@@ -177,7 +182,7 @@ impl Batch {
     }
 
     /// Number of observations of every kind.
-    fn by_kind(&self) -> [(&'static str, usize); 34] {
+    fn by_kind(&self) -> [(&'static str, usize); 36] {
         [
             ("chain", self.chains.len()),
             ("protocol", self.protocols.len()),
@@ -185,6 +190,7 @@ impl Batch {
             ("asset", self.assets.len()),
             ("asset_review", self.reviews.len()),
             ("asset_answer", self.answers.len()),
+            ("protocol_answer", self.protocol_answers.len()),
             ("vault", self.vaults.len()),
             ("vault_state", self.states.len()),
             ("reward", self.rewards.len()),
@@ -203,6 +209,7 @@ impl Batch {
             ("mapping", self.mappings.len()),
             ("reviewer", self.reviewers.len()),
             ("attestation", self.attestations.len()),
+            ("answer_attestation", self.answer_attestations.len()),
             ("rwa_source", self.rwa_sources.len()),
             ("rwa_observation", self.rwa_observations.len()),
             ("rwa_candidate", self.rwa_candidates.len()),

@@ -89,7 +89,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     let settled = security::follow(tx, batch, now, &mut report.changed).await?;
     report.security_published = settled.published;
     report.events_published += settled.promoted.published;
-    let assets = ["chain", "asset", "asset_review"].iter().any(|kind| report.changed.contains_key(kind));
+    let assets = SCORED_ASSET_SIDE.iter().any(|kind| report.changed.contains_key(kind));
     let run = attempt(tx, now, report.data_version, RunScope::Touched { touched, assets }, trust).await?;
     report.vaults_scored = run.vaults;
     report.score_changes = run.changes.len() as u64;
@@ -108,11 +108,17 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     Ok(report)
 }
 
+/// Kinds that the scores of assets depend on.
+const SCORED_ASSET_SIDE: [&str; 6] =
+    ["chain", "asset", "asset_review", "asset_answer", "attestation", "answer_attestation"];
+
 /// Kinds that the catalog's assets are built from.
-const ASSET_SIDE: [&str; 9] = [
+const ASSET_SIDE: [&str; 11] = [
     "chain",
     "asset",
     "asset_review",
+    "asset_answer",
+    "answer_attestation",
     "reviewer",
     "attestation",
     "rwa_source",
@@ -161,6 +167,9 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     count("asset", touched.assets.len());
     count("asset_review", upsert(tx, &batch.reviews).await?.len());
     count("asset_answer", upsert(tx, &batch.answers).await?.len());
+    let answered = upsert(tx, &batch.protocol_answers).await?;
+    count("protocol_answer", answered.len());
+    touched.protocols.extend(answered.iter().cloned());
     count("reviewer", upsert(tx, &batch.reviewers).await?.len());
     count("rwa_source", upsert(tx, &batch.rwa_sources).await?.len());
     count("rwa_candidate", upsert(tx, &batch.rwa_candidates).await?.len());
@@ -192,6 +201,8 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     }
     (readings.gated, readings.markets) = write_markets(tx, batch, &mut count).await?;
     vaults.extend_from_slice(&readings.gated);
+    // The subject of an answer is a protocol or a vault.
+    vaults.extend(answered);
     vaults.sort_unstable();
     vaults.dedup();
     touched.vaults = vaults;
@@ -275,6 +286,7 @@ async fn write_markets(
 async fn write_evidence(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed) -> Result<(), StoreError> {
     let written = [
         ("attestation", upsert(tx, &batch.attestations).await?.len()),
+        ("answer_attestation", upsert(tx, &batch.answer_attestations).await?.len()),
         ("rwa_observation", upsert(tx, &batch.rwa_observations).await?.len()),
     ];
     changed.extend(written.into_iter().filter(|(_, rows)| *rows > 0).map(|(kind, rows)| (kind, rows as u64)));

@@ -3,9 +3,10 @@
 use super::Fault;
 use super::check;
 use super::check::observed_at::too_far_ahead;
-use super::observation::{self, Observation};
-use rds_facts::AssetAnswer;
+use super::observation::{self, Complaint, Observation};
+use super::registry_row::RegistryRow;
 use rds_facts::fact::Fact;
+use rds_facts::{AssetAnswer, ProtocolAnswer};
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::Dimension;
 use rds_shared::scoring::rubric::{Answer, Hundredths, PartState, evaluate};
@@ -16,11 +17,16 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead};
 
+/// Source of answers whose row names no reviewer.
+const REGISTRY: &str = "evidence";
+
 /// The answers of a file, and every fault of its lines.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EvidenceFile {
-    /// The valid answers, in line order.
+    /// The valid answers about assets, in line order. In a row of the registry, the asset id is the product or contract.
     pub answers: Vec<AssetAnswer>,
+    /// The valid answers about protocols and vaults, in line order.
+    pub protocol_answers: Vec<ProtocolAnswer>,
     /// All faults, in line order.
     pub faults: Vec<Fault>,
 }
@@ -114,7 +120,7 @@ impl EvidenceFile {
         if text.trim().is_empty() {
             return;
         }
-        let mut observation = match observation::read(text) {
+        let mut observation = match read_line(text) {
             Ok(observation) => observation,
             Err((field, reason)) => return fault(field.as_deref(), reason),
         };
@@ -126,20 +132,24 @@ impl EvidenceFile {
             is_valid = false;
             fault(field.as_deref(), reason);
         }
-        let Observation::AssetAnswer(answer) = observation else {
-            return fault(Some("kind"), "must be asset_answer in a file of evidence".to_owned());
+        let key = match &observation {
+            Observation::AssetAnswer(answer) => answer.key(),
+            Observation::ProtocolAnswer(answer) => answer.key(),
+            _ => {
+                let reason = "must be asset_answer or protocol_answer in a file of evidence".to_owned();
+                return fault(Some("kind"), reason);
+            }
         };
-        match places.entry(answer.key()) {
+        match places.entry(key) {
             Entry::Occupied(first) => {
-                fault(
-                    None,
-                    format!("repeats the answer of line {} (same question, answer, date and address)", first.get()),
-                );
+                fault(None, format!("repeats the answer of line {} (same answer, date and address)", first.get()));
             }
             Entry::Vacant(place) => {
                 place.insert(line);
-                if is_valid {
-                    self.answers.push(*answer);
+                match observation {
+                    Observation::AssetAnswer(answer) if is_valid => self.answers.push(*answer),
+                    Observation::ProtocolAnswer(answer) if is_valid => self.protocol_answers.push(*answer),
+                    _ => {}
                 }
             }
         }
@@ -231,6 +241,19 @@ fn change(before: Option<&AssetAnswer>, after: &AssetAnswer) -> Option<Change> {
         Some(before) if before.withdrawn == after.withdrawn => Some(Change::Edited),
         Some(_) if after.withdrawn => Some(Change::Withdrawn),
         Some(_) => Some(Change::Restored),
+    }
+}
+
+/// Parses an ingest line or a row of the registry.
+fn read_line(text: &str) -> Result<Observation, Complaint> {
+    match RegistryRow::read(text) {
+        None => observation::read(text),
+        Some(row) => Ok(match row? {
+            RegistryRow::Asset(row) => {
+                Observation::AssetAnswer(Box::new(row.observation(row.asset.replace(':', "-"), REGISTRY)?))
+            }
+            RegistryRow::Protocol(row) => Observation::ProtocolAnswer(Box::new(row.observation(REGISTRY)?)),
+        }),
     }
 }
 

@@ -5,7 +5,7 @@
 //! | `observation` | one line of NDJSON to one observation, or a fault that names the field |
 //! | `check` | checks beyond the types of fields: ranges, addresses, slugs, the methodology's input rules |
 //! | `batch` | the observations of one batch, by kind |
-//! | `evidence_file` | files of answers, checked and compared without a database |
+//! | `evidence_file`, `registry_row` | files of answers, checked and compared without a database; the short form of their rows |
 //! | `faults` | the faults of a batch: all counted, the first listed |
 //! | `passed_over` | which observations had no effect, because another observation of the same row takes precedence |
 //! | `references` | references must exist in the store or in the batch |
@@ -30,6 +30,7 @@ mod faults;
 mod observation;
 mod passed_over;
 pub mod references;
+pub mod registry_row;
 mod research;
 mod security;
 mod signed;
@@ -47,6 +48,12 @@ use rds_store::{AsStoreError, Db, StoreError};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::BufRead;
+
+/// Whether ingest would accept the observation by itself, without its references. Importers use it to skip rows instead of failing a whole
+/// folder.
+pub fn is_permitted(observation: &mut Observation) -> bool {
+    check::observation(observation).0.is_empty()
+}
 
 /// Maximum size of a batch, in bytes of text.
 pub const MAX_BATCH_BYTES: u64 = 64 << 20;

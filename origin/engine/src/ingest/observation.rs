@@ -1,10 +1,11 @@
 //! Parses one line of NDJSON to one observation.
 
 use rds_facts::{
-    Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure,
-    HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState,
-    OracleFeed, Position, Protocol, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation,
-    RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
+    AnswerAttestation, Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator,
+    EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode,
+    MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer, ResearchPrediction, ResearchRecord,
+    Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState,
+    VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +20,7 @@ pub enum Observation {
     Asset(Box<Asset>),
     AssetReview(Box<AssetReview>),
     AssetAnswer(Box<AssetAnswer>),
+    ProtocolAnswer(Box<ProtocolAnswer>),
     Vault(Box<Vault>),
     VaultState(VaultState),
     Reward(Reward),
@@ -37,6 +39,7 @@ pub enum Observation {
     Mapping(Box<Mapping>),
     Reviewer(Reviewer),
     Attestation(Attestation),
+    AnswerAttestation(AnswerAttestation),
     RwaSource(RwaSource),
     RwaObservation(RwaObservation),
     RwaCandidate(RwaCandidate),
@@ -50,13 +53,14 @@ pub enum Observation {
 }
 
 /// The names of the kinds, in the order in which a batch is written.
-pub const KINDS: [&str; 34] = [
+pub const KINDS: [&str; 36] = [
     "chain",
     "protocol",
     "curator",
     "asset",
     "asset_review",
     "asset_answer",
+    "protocol_answer",
     "vault",
     "vault_state",
     "reward",
@@ -75,6 +79,7 @@ pub const KINDS: [&str; 34] = [
     "mapping",
     "reviewer",
     "attestation",
+    "answer_attestation",
     "rwa_source",
     "rwa_observation",
     "rwa_candidate",
@@ -109,6 +114,7 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "asset" => Observation::Asset(Box::new(fields(line)?)),
         "asset_review" => Observation::AssetReview(Box::new(fields(line)?)),
         "asset_answer" => Observation::AssetAnswer(Box::new(fields(line)?)),
+        "protocol_answer" => Observation::ProtocolAnswer(Box::new(fields(line)?)),
         "vault" => Observation::Vault(fields(line)?),
         "vault_state" => Observation::VaultState(fields(line)?),
         "reward" => Observation::Reward(fields(line)?),
@@ -127,6 +133,7 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "mapping" => Observation::Mapping(Box::new(fields(line)?)),
         "reviewer" => Observation::Reviewer(fields(line)?),
         "attestation" => Observation::Attestation(fields(line)?),
+        "answer_attestation" => Observation::AnswerAttestation(fields(line)?),
         "rwa_source" => Observation::RwaSource(fields(line)?),
         "rwa_observation" => Observation::RwaObservation(fields(line)?),
         "rwa_candidate" => Observation::RwaCandidate(fields(line)?),
@@ -163,7 +170,7 @@ fn hint(unknown: &str) -> Option<&'static str> {
     })
 }
 
-fn fields<T: DeserializeOwned>(line: &str) -> Result<T, Complaint> {
+pub(super) fn fields<T: DeserializeOwned>(line: &str) -> Result<T, Complaint> {
     let mut json = serde_json::Deserializer::from_str(line);
     serde_path_to_error::deserialize(&mut json).map_err(|error| to_complaint(&error))
 }

@@ -88,6 +88,7 @@ pub(super) async fn of(
         "asset": facts_of(&batch.assets),
         "asset_review": facts_of(&batch.reviews),
         "asset_answer": facts_of(&batch.answers),
+        "protocol_answer": facts_of(&batch.protocol_answers),
         "vault": facts_of(&batch.vaults),
         // A late reading is added to the history, so only a reading of the same instant can take precedence.
         "vault_state": batch.states.iter().map(|(line, state)| (*line, Snapshot(state))),
@@ -106,6 +107,8 @@ pub(super) async fn of(
         "position": facts_of(&batch.positions),
         "mapping": facts_of(&batch.mappings),
         "reviewer": facts_of(&batch.reviewers),
+        "attestation": facts_of(&batch.attestations),
+        "answer_attestation": facts_of(&batch.answer_attestations),
         "rwa_source": facts_of(&batch.rwa_sources),
         "rwa_candidate": facts_of(&batch.rwa_candidates),
         "security_event": facts_of(&batch.security),

@@ -13,6 +13,7 @@ use rds_facts::AssetReview;
 use rds_shared::model::ids::{Address, AddressError, Namespace};
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{AssetCategory, Dimension, Dimensions, ReviewError, check_review};
+use rds_shared::scoring::rubric::ProtocolValue;
 use rds_shared::select::assets::is_rwa;
 use rds_store::registry::references::{self, KnownChain};
 use rds_store::{StoreError, Tx};
@@ -260,14 +261,38 @@ impl Faults {
         Ok(())
     }
 
-    /// The asset of an answer must be known.
+    /// The subject of an answer, and of a signature on answers, must be known.
     async fn answers(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
-        if batch.answers.is_empty() {
+        self.asset_answers(tx, batch).await?;
+        if batch.protocol_answers.is_empty() {
+            return Ok(());
+        }
+        let subjects: HashSet<&str> = batch.protocol_answers.iter().map(|(_, one)| one.subject.as_str()).collect();
+        let protocols = with(references::protocols(tx).await?, batch.protocols.iter().map(|(_, p)| &p.id));
+        let vaults = references::vaults(tx, &subjects.into_iter().collect::<Vec<_>>()).await?;
+        let vaults = with(vaults, batch.vaults.iter().map(|(_, vault)| &vault.id));
+        for (line, one) in &batch.protocol_answers {
+            if !protocols.contains(&one.subject) && !vaults.contains(&one.subject) {
+                self.unknown(*line, "subject", "protocol or vault", &one.subject);
+            }
+            if let Ok(ProtocolValue::Dependencies(ids)) = one.typed() {
+                for id in ids.iter().filter(|id| !protocols.contains(*id)) {
+                    self.unknown(*line, "value", "protocol", id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn asset_answers(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
+        if batch.answers.is_empty() && batch.answer_attestations.is_empty() {
             return Ok(());
         }
         let known = references::assets(tx).await?.into_keys().collect();
         let known = with(known, batch.assets.iter().map(|(_, asset)| &asset.id));
         let named = batch.answers.iter().map(|(line, one)| (*line, "asset_id".to_owned(), one.asset_id.as_str()));
+        let signed = batch.answer_attestations.iter();
+        let named = named.chain(signed.map(|(line, one)| (*line, "asset_id".to_owned(), one.asset_id.as_str())));
         self.unknown_of("asset", &known, named.collect());
         Ok(())
     }

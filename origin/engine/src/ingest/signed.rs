@@ -4,6 +4,7 @@ use super::Fault;
 use super::batch::Batch;
 use crate::attestation::{message, verifies};
 use rds_facts::{Attestation, ReviewerKey};
+use rds_shared::rules::attestation::AnswersStatement;
 use rds_store::assets::attestations::{self, Subject};
 use rds_store::assets::rwa;
 use rds_store::{At, StoreError, Tx};
@@ -11,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The faults of the batch's attestations. Reviews and reviewers must have been written.
 pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreError> {
-    if batch.attestations.is_empty() {
+    if batch.attestations.is_empty() && batch.answer_attestations.is_empty() {
         return Ok(Vec::new());
     }
     let asset_ids: Vec<&str> = batch.attestations.iter().map(|(_, one)| one.asset_id.as_str()).collect();
@@ -28,7 +29,48 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
             faults.push(Fault { line: *line, field: Some(field.to_owned()), reason });
         }
     }
+    for (line, signed) in &batch.answer_attestations {
+        let statement = AnswersStatement {
+            asset: &signed.asset_id,
+            answers_hash: &signed.answers_hash,
+            reviewer_id: &signed.reviewer_id,
+            signed_at: signed.signed_at.0,
+        };
+        let by = Signature {
+            reviewer_id: &signed.reviewer_id,
+            key_id: &signed.key_id,
+            signed_at: signed.signed_at,
+            signature: &signed.signature,
+        };
+        let keys = reviewers.get(&signed.reviewer_id).map(Vec::as_slice);
+        if let Some((field, reason)) = unsigned(&by, keys, &statement.message()) {
+            faults.push(Fault { line: *line, field: Some(field.to_owned()), reason });
+        }
+    }
     Ok(faults)
+}
+
+/// A signature and what it names.
+struct Signature<'a> {
+    reviewer_id: &'a str,
+    key_id: &'a str,
+    signed_at: At,
+    signature: &'a str,
+}
+
+/// Why the signature does not prove `message`; `None` if it does.
+fn unsigned(by: &Signature<'_>, keys: Option<&[ReviewerKey]>, message: &str) -> Option<(&'static str, String)> {
+    let Some(keys) = keys else {
+        return Some(("reviewer_id", format!("{:?} is not a known reviewer", by.reviewer_id)));
+    };
+    let Some(key) = keys.iter().find(|key| key.key_id == by.key_id) else {
+        return Some(("key_id", format!("{:?} is not a key of {:?}", by.key_id, by.reviewer_id)));
+    };
+    if !key.counts_at(by.signed_at) {
+        return Some(("signed_at", format!("must be within the validity of the key {:?}", key.key_id)));
+    }
+    (!verifies(&key.public_key, message, by.signature))
+        .then(|| ("signature", format!("must be the signature of {:?} over {message}", key.key_id)))
 }
 
 /// The first fault of an attestation.
@@ -40,18 +82,14 @@ fn complaint(
     let Some(subject) = subject else {
         return Ok(Some(("reviewed_at", format!("must be the instant of a review of {:?}", signed.asset_id))));
     };
-    let Some(keys) = keys else {
-        return Ok(Some(("reviewer_id", format!("{:?} is not a known reviewer", signed.reviewer_id))));
-    };
-    let Some(key) = keys.iter().find(|key| key.key_id == signed.key_id) else {
-        return Ok(Some(("key_id", format!("{:?} is not a key of {:?}", signed.key_id, signed.reviewer_id))));
-    };
-    if !key.counts_at(signed.signed_at) {
-        return Ok(Some(("signed_at", format!("must be within the validity of the key {:?}", key.key_id))));
-    }
     let message = message(subject, signed.product_id.as_deref(), &signed.reviewer_id, signed.signed_at)?;
-    Ok((!verifies(&key.public_key, &message, &signed.signature))
-        .then(|| ("signature", format!("must be the signature of {:?} over {message}", key.key_id))))
+    let by = Signature {
+        reviewer_id: &signed.reviewer_id,
+        key_id: &signed.key_id,
+        signed_at: signed.signed_at,
+        signature: &signed.signature,
+    };
+    Ok(unsigned(&by, keys, &message))
 }
 
 /// The faults of figures that contradict the stored figures, or those of another line, for the same publication.

@@ -36,11 +36,9 @@ fn tags_of(kind: &str) -> &'static [Tag] {
         "vault" | "vault_state" | "reward" | "exposure" | "holder_snapshot" | "strategy" | "position" => &[Tag::Vaults],
         "market" | "market_state" | "market_reserve" | "market_emode" | "hub_asset" | "mapping" => &[Tag::Markets],
         "oracle_feed" => &[Tag::Feeds],
-        "asset" | "asset_review" | "reviewer" | "attestation" | "rwa_source" | "rwa_observation" | "rwa_candidate" => {
-            &[Tag::Assets]
-        }
-        // No route shows answers yet.
-        "asset_answer" => &[],
+        "asset" | "asset_review" | "asset_answer" | "reviewer" | "attestation" | "answer_attestation"
+        | "rwa_source" | "rwa_observation" | "rwa_candidate" => &[Tag::Assets],
+        "protocol_answer" => &[Tag::Vaults],
         "incident_link" | "event" => &[Tag::Events],
         "security_event" | "loss_case" => &[Tag::Security],
         "signal" => &[Tag::Signals],

@@ -21,6 +21,7 @@ mod backtests;
 mod claims;
 pub(crate) mod external;
 mod health;
+mod hindsight;
 mod predictions;
 mod records;
 mod reports;
@@ -138,6 +139,7 @@ async fn run_if(
             health::run(tx, &coverage, &missing, &mut kept).await?;
             claims::run(tx, &tried, &mut kept).await?;
             reports::run(tx, (&coverage, &missing), &tried, &mut kept).await?;
+            hindsight::run(tx, &mut kept).await?;
             let sources = facts::sources(tx).await?;
             for source in &sources {
                 let rows = source.kinds.iter().map(|kind| kind.rows).sum();

@@ -1,22 +1,23 @@
 //! A vault's inputs, in the units of the methodology, each with its source.
 
+use super::asset_side::Nested;
 use super::nested;
 use super::peers::Peers;
-use rds_facts::{ExposurePart, Signing};
+use super::platform;
+use rds_facts::Signing;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus};
 use rds_shared::model::vault::Reward;
-use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::provenance::{InputField, Observation, Observations};
+use rds_shared::scoring::rubric::ProtocolFacts;
 use rds_shared::scoring::sanity_checks::RunFacts;
 use rds_shared::scoring::tables::sanity_checks::READING_CADENCE_SECONDS;
 use rds_shared::scoring::vault::{
-    ControlInput, Exposure, ExposuresStatus, HistoryInput, Incident, IncidentClass, PlatformInput, Signers, Timelock,
-    VaultInput, WorstDependency, platform_sum_tier,
+    AssetRanges, ControlInput, HistoryInput, Incident, IncidentClass, Signers, Timelock, VaultInput,
 };
 use rds_shared::wire::Timestamp;
-use rds_store::scoring::{self, IncidentRow, ProtocolRow, ScoredAsset, Signals, VaultRow};
+use rds_store::scoring::{self, IncidentRow, ProtocolRow, ScoredAsset, Signals, VaultRow, protocol_answers};
 use rds_store::vaults::days;
 use rds_store::vaults::rewards::{self, Rates};
 use rds_store::{At, StoreError, Tx, decode_enum};
@@ -26,10 +27,15 @@ const DAY: i64 = 86_400;
 
 /// The data that all vaults share: protocols, assets, and the asset vectors of vaults that other vaults hold.
 pub struct Market {
-    protocols: HashMap<String, ProtocolRow>,
-    assets: HashMap<String, ScoredAsset>,
-    by_deployment: HashMap<(i64, String), String>,
-    pub(super) nested: HashMap<String, Option<MilliPoints>>,
+    pub(super) protocols: HashMap<String, ProtocolRow>,
+    pub(super) assets: HashMap<String, ScoredAsset>,
+    /// Asset ids by chain and contract.
+    pub(super) by_deployment: HashMap<(i64, String), String>,
+    pub(super) nested: HashMap<String, Nested>,
+    /// The values that answers give to the inputs of protocols, and of single vaults, by id.
+    pub(super) answered: HashMap<String, ProtocolFacts>,
+    /// Time of the run.
+    pub(super) now: Timestamp,
     peers: Peers,
 }
 
@@ -37,6 +43,8 @@ pub struct Market {
 pub struct Vault {
     pub row: VaultRow,
     pub input: VaultInput,
+    /// The ranges of the assets that the input names.
+    pub ranges: AssetRanges,
     /// The source and instant of each input.
     pub observations: Observations,
     /// Whether the vault's net rate is an outlier among the vaults of the same asset and chain; set by `Peers::mark`.
@@ -57,8 +65,8 @@ impl Vault {
 }
 
 impl Market {
-    /// Loads the protocols and assets.
-    pub async fn load(tx: &mut Tx<'_>) -> Result<Self, StoreError> {
+    /// Loads the protocols and assets, and evaluates the answers about protocols and vaults as of `now`.
+    pub async fn load(tx: &mut Tx<'_>, now: Timestamp) -> Result<Self, StoreError> {
         let assets = scoring::assets(tx).await?;
         let mut by_deployment = HashMap::new();
         for asset in &assets {
@@ -72,6 +80,8 @@ impl Market {
             assets: assets.into_iter().map(|asset| (asset.id.clone(), asset)).collect(),
             by_deployment,
             nested: HashMap::new(),
+            answered: platform::answered(&protocol_answers::all(&mut **tx).await?, now),
+            now,
             peers: Peers::default(),
         })
     }
@@ -100,112 +110,14 @@ impl Market {
 
     fn vault(&self, row: VaultRow, facts: &Facts, now: Timestamp) -> Result<Vault, StoreError> {
         let mut from = Sources::default();
-        let mut input = self.asset_side(&row, &mut from)?;
-        input.platform = self.platform(&row, now, &mut from)?;
+        let (mut input, ranges) = self.asset_side(&row, &mut from)?;
+        input.platform = self.platform(&row, &mut from)?;
         input.control = control(&row, &mut from)?;
+        self.answer_control(&row, &mut input.control, &mut from);
         input.history = history(&row, facts, now, &mut from)?;
         state(&row, &facts.running, &mut input, &mut from);
-        Ok(Vault { row, input, observations: from.0, stands_out: false })
+        Ok(Vault { row, input, ranges, observations: from.0, stands_out: false })
     }
-
-    /// Mode, deposit asset and exposures: all inputs of the asset vector.
-    pub(super) fn asset_side(&self, row: &VaultRow, from: &mut Sources) -> Result<VaultInput, StoreError> {
-        let mut input = VaultInput::new(decode_enum("vault.asset_mode", &row.asset_mode)?);
-        let place = row.asset_address.clone().map(|address| (row.chain_id, address));
-        if let Some(asset) = place.and_then(|place| self.assets.get(self.by_deployment.get(&place)?)) {
-            input.deposit_score = milli(asset.score);
-            input.deposit_hard_fail = asset.hard_fail_cap.is_some();
-            let source = format!("{}: published score of {}", asset.source, asset.id);
-            from.note(&[InputField::DepositScore, InputField::DepositHardFail], &source, asset.observed_at);
-        }
-        input.exposures_status = ExposuresStatus::Unavailable;
-        if let (Some(status), Some(source), Some(at)) =
-            (&row.exposures_status, &row.exposures_source, row.exposures_observed_at)
-        {
-            input.exposures_status = decode_enum("exposure.status", status)?;
-            input.exposures = parts(row)?.iter().map(|part| self.exposure(part)).collect();
-            from.note(&[InputField::Exposures], source, at);
-        }
-        Ok(input)
-    }
-
-    fn exposure(&self, part: &ExposurePart) -> Exposure {
-        let asset = part.asset_id.as_ref().and_then(|id| self.assets.get(id));
-        let nested = part.vault_id.as_ref();
-        Exposure {
-            id: nested.map_or_else(|| part.asset_id.clone().unwrap_or_default(), |id| format!("vault:{id}")),
-            share_ppm: part.share.0,
-            score: match nested {
-                Some(vault_id) => self.nested.get(vault_id).copied().flatten(),
-                None => asset.and_then(|asset| milli(asset.score)),
-            },
-            hard_fail_cap: asset.and_then(|asset| milli(asset.hard_fail_cap)),
-            oracle: part.oracle,
-            // The loan-to-value ratio is at most 1, so its basis points fit `u32`.
-            lltv_bp: part.lltv.and_then(|lltv| u32::try_from(from_float(lltv, 4).ok()?).ok()),
-            same_peg: part.same_peg,
-        }
-    }
-
-    fn platform(&self, row: &VaultRow, now: Timestamp, from: &mut Sources) -> Result<PlatformInput, StoreError> {
-        let Some(protocol) = self.protocols.get(&row.protocol_id) else { return Ok(PlatformInput::default()) };
-        let mut input = own_platform(protocol, now)?;
-        let fields = [
-            ("version_deployed_at", InputField::VersionAgeDays),
-            ("audits", InputField::Audits),
-            ("newest_audit_at", InputField::NewestAuditDays),
-            ("bounty_usd", InputField::BountyUsd),
-            ("strategy", InputField::Strategy),
-            ("tvl_usd", InputField::ProtocolTvlUsd),
-            ("dependencies", InputField::WorstDependency),
-            ("dependencies", InputField::Dependencies),
-        ];
-        from.derived(&fields, &protocol.evidence, &protocol.source, protocol.observed_at);
-        if let Some(strategy) = &row.strategy {
-            input.strategy = Some(decode_enum("vault.strategy", strategy)?);
-            from.derived(&[("strategy", InputField::Strategy)], &row.evidence, &row.source, row.observed_at);
-        }
-        let Some(dependencies) = &protocol.dependencies else { return Ok(input) };
-        input.dependencies = u32::try_from(dependencies.len()).unwrap_or(u32::MAX);
-        let mut tiers = Vec::new();
-        for dependency in dependencies.iter().filter_map(|id| self.protocols.get(id)) {
-            tiers.push(platform_sum_tier(&own_platform(dependency, now)?));
-        }
-        input.worst_dependency = worst(&tiers);
-        Ok(input)
-    }
-}
-
-/// The vault's exposures as stored.
-pub(super) fn parts(row: &VaultRow) -> Result<Vec<ExposurePart>, StoreError> {
-    let Some(parts) = &row.parts else { return Ok(Vec::new()) };
-    serde_json::from_value(parts.clone())
-        .map_err(|_| StoreError::Corrupt { column: "exposure.parts", text: parts.to_string() })
-}
-
-/// The worst of the dependencies' tiers; `None` is an unknown tier. From worst to best: Edge, unknown, Core, Prime.
-fn worst(tiers: &[Option<Tier>]) -> WorstDependency {
-    match tiers.iter().flatten().min() {
-        None if tiers.is_empty() => WorstDependency::None,
-        Some(Tier::Edge) => WorstDependency::Known(Tier::Edge),
-        _ if tiers.contains(&None) => WorstDependency::Unknown,
-        Some(tier) => WorstDependency::Known(*tier),
-        None => WorstDependency::Unknown,
-    }
-}
-
-/// A protocol's platform inputs without its dependencies.
-fn own_platform(protocol: &ProtocolRow, now: Timestamp) -> Result<PlatformInput, StoreError> {
-    let strategy = protocol.strategy.as_deref().map(|text| decode_enum("protocol.strategy", text)).transpose()?;
-    Ok(PlatformInput {
-        version_age_days: protocol.version_deployed_at.map(|at| days(at, now)),
-        audits: protocol.audits.and_then(|audits| u32::try_from(audits).ok()),
-        newest_audit_days: protocol.newest_audit_at.map(|at| days(at, now)),
-        bounty_usd: protocol.bounty_usd.map(dollars),
-        strategy,
-        protocol_tvl_usd: protocol.tvl_usd.map(dollars),
-        ..PlatformInput::default()
-    })
 }
 
 fn control(row: &VaultRow, from: &mut Sources) -> Result<ControlInput, StoreError> {
@@ -232,11 +144,16 @@ fn control(row: &VaultRow, from: &mut Sources) -> Result<ControlInput, StoreErro
     })
 }
 
-fn history(row: &VaultRow, facts: &Facts, now: Timestamp, from: &mut Sources) -> Result<HistoryInput, StoreError> {
-    let (field, born) = match row.deployed_at {
+/// When the vault was deployed, or at the latest, and the field that says so.
+pub(super) fn first_seen(row: &VaultRow) -> (&'static str, Option<At>) {
+    match row.deployed_at {
         Some(at) => ("deployed_at", Some(at)),
         None => ("first_seen_at", row.first_seen_at),
-    };
+    }
+}
+
+fn history(row: &VaultRow, facts: &Facts, now: Timestamp, from: &mut Sources) -> Result<HistoryInput, StoreError> {
+    let (field, born) = first_seen(row);
     from.derived(&[(field, InputField::VaultAgeDays)], &row.evidence, &row.source, row.observed_at);
     if let (Some(source), Some(at)) = (&row.state_source, row.state_observed_at) {
         let source = format!("{source}: history of states");
@@ -301,11 +218,11 @@ pub(super) fn ppm(fraction: f64) -> Option<i64> {
 }
 
 /// Whole dollars, rounded down. Ingest limits amounts to far less than 2^63.
-fn dollars(usd: f64) -> u64 {
+pub(super) fn dollars(usd: f64) -> u64 {
     usd.max(0.0) as u64
 }
 
-fn milli(stored: Option<i32>) -> Option<MilliPoints> {
+pub(super) fn milli(stored: Option<i32>) -> Option<MilliPoints> {
     stored.and_then(MilliPoints::new)
 }
 
@@ -326,14 +243,20 @@ struct Facts {
 pub(super) struct Sources(Observations);
 
 impl Sources {
-    fn note(&mut self, fields: &[InputField], source: &str, at: At) {
+    pub(super) fn note(&mut self, fields: &[InputField], source: &str, at: At) {
         for field in fields {
             self.0.insert(*field, Observation { source: source.to_owned(), observed_at: at.0 });
         }
     }
 
     /// Notes the sources of columns. For a derived column the source is what it was derived from, according to `evidence`.
-    fn derived(&mut self, fields: &[(&str, InputField)], evidence: &BTreeMap<String, String>, source: &str, at: At) {
+    pub(super) fn derived(
+        &mut self,
+        fields: &[(&str, InputField)],
+        evidence: &BTreeMap<String, String>,
+        source: &str,
+        at: At,
+    ) {
         for (column, field) in fields {
             match evidence.get(*column) {
                 Some(derived_from) => self.note(&[*field], derived_from, at),
@@ -346,16 +269,6 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_unknown_dependency_is_worse_than_core_and_better_than_edge() {
-        let known = WorstDependency::Known;
-        assert_eq!(worst(&[]), WorstDependency::None);
-        assert_eq!(worst(&[Some(Tier::Prime), Some(Tier::Core)]), known(Tier::Core));
-        assert_eq!(worst(&[Some(Tier::Core), None]), WorstDependency::Unknown);
-        assert_eq!(worst(&[None, Some(Tier::Edge)]), known(Tier::Edge));
-        assert_eq!(worst(&[None]), WorstDependency::Unknown);
-    }
 
     #[test]
     fn bad_debt_of_just_over_one_percent_is_over_one_percent() {

@@ -12,10 +12,12 @@
 //!   (`origin/tests/it/service/fail_safe_closed.rs`).
 
 pub mod as_of;
+mod asset_side;
 mod assets;
 mod inputs;
 mod nested;
 mod peers;
+mod platform;
 mod publish;
 pub mod sanity_checks;
 mod suspects;
@@ -172,7 +174,7 @@ async fn evaluate(
     let mut run = Run { id: Some(run_id.clone()), vaults: ids.len() as u64, ..Run::default() };
     let stamp =
         RunStamp { run_id: &run_id, methodology_version: METHODOLOGY_VERSION, computed_at: now.into(), version };
-    let (mut market, mut hasher) = (Market::load(tx).await?, InputsHasher::new());
+    let (mut market, mut hasher) = (Market::load(tx, now).await?, InputsHasher::new());
     for ids in ids.chunks(CHUNK) {
         let vaults = market.vaults(tx, ids, now).await?;
         let mut published = Published::new(stamp);

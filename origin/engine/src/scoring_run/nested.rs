@@ -1,6 +1,7 @@
 //! Vaults that hold vaults: the asset vectors of the inner vaults are computed before the outer ones.
 
-use super::inputs::{Market, Sources, parts};
+use super::asset_side::{Nested, parts};
+use super::inputs::{Market, Sources};
 use rds_shared::scoring::vault;
 use rds_store::scoring::{self, VaultRow};
 use rds_store::{StoreError, Tx};
@@ -44,8 +45,10 @@ fn evaluate(market: &mut Market, rows: &HashMap<String, VaultRow>, root: String)
     while let Some((id, inner_done)) = open.pop() {
         let Some(row) = rows.get(&id).filter(|_| !market.nested.contains_key(&id)) else { continue };
         if inner_done {
-            let input = market.asset_side(row, &mut Sources::default())?;
-            market.nested.insert(id.clone(), vault::evaluate(&input).vectors.asset);
+            let (input, ranges) = market.asset_side(row, &mut Sources::default())?;
+            let nested =
+                Nested { score: vault::evaluate(&input).vectors.asset, range: vault::asset_range(&input, &ranges) };
+            market.nested.insert(id.clone(), nested);
             path.remove(&id);
         } else if path.insert(id.clone()) {
             let inner = held(std::slice::from_ref(row))?;

@@ -5,8 +5,8 @@ use super::inputs::Vault;
 use rds_shared::rules::dwell::{BoundaryClock, Publication, Rating};
 use rds_shared::scoring::provenance::{Observations, PublishedProvenance, RiskVectors, ScoreProvenance};
 use rds_shared::scoring::sanity_checks::RunFacts;
-use rds_shared::scoring::vault::{Flag, VaultInput, VaultOutcome, evaluate};
-use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints};
+use rds_shared::scoring::vault::{AssetRanges, Flag, VaultInput, VaultOutcome, VaultRange, evaluate, range};
+use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints, ScoreRange};
 use rds_store::scoring::VaultRow;
 use rds_store::scoring::scores::{self, HistoryRow, RunStamp, ScoreRow};
 use rds_store::{At, StoreError, Tx, decode_enum};
@@ -81,7 +81,8 @@ impl<'a> Published<'a> {
     pub fn add_unscored(&mut self, row: VaultRow) -> Result<(), StoreError> {
         let input = VaultInput::new(decode_enum("vault.asset_mode", &row.asset_mode)?);
         let outcome = evaluate(&input);
-        let vault = Vault { row, input, observations: Observations::default(), stands_out: false };
+        let ranges = AssetRanges { deposit: ScoreRange::UNKNOWN, exposures: Vec::new() };
+        let vault = Vault { row, input, ranges, observations: Observations::default(), stands_out: false };
         let row = self.row(&vault, &outcome, &Publication { rating: None }, false)?;
         self.rows.push(row);
         Ok(())
@@ -99,9 +100,21 @@ impl<'a> Published<'a> {
             ScoreProvenance::new("", &vault.input, outcome, after.dwell(self.run.computed_at.0), &vault.observations);
         let provenance = document(&PublishedProvenance { provenance, missing: outcome.missing() })?;
         let vectors = document(&RiskVectors::from(outcome.vectors))?;
-        let digest = Sha256::new().chain_update(&vectors).chain_update(&provenance).finalize();
+        let VaultRange { basis, mut range } = range(&vault.input, outcome, &vault.ranges);
+        if let Some(rating) = after.rating {
+            // A published score may differ from the computed one, during a dwell or by less than the smallest published step.
+            range.lowest = range.lowest.min(rating.score);
+            range.highest = range.highest.max(rating.score);
+        }
+        let evidence = format!("{basis} {} {} {}", range.coverage, range.lowest, range.highest);
+        let documents = Sha256::new().chain_update(&vectors).chain_update(&provenance);
+        let digest = documents.chain_update(evidence).finalize();
         let rating = after.rating;
         Ok(ScoreRow {
+            basis: basis.as_str(),
+            coverage: i32::try_from(range.coverage.0).unwrap_or(0),
+            lowest: range.lowest.get(),
+            highest: range.highest.get(),
             vault_id: vault.row.id.clone(),
             score: rating.map(|rating| rating.score.get()),
             tier: rating.map(|rating| rating.tier().as_str()),

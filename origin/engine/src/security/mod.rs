@@ -100,7 +100,7 @@ async fn record(tx: &mut Tx<'_>, now: Timestamp, rows: u64) -> Result<(), StoreE
     Ok(())
 }
 
-/// Publishes a row, promotes it if it touches the tracked universe, and then captures it as served.
+/// Publishes a row. If the row is served, promotes it if it touches the tracked universe, and captures its served form as an operation.
 async fn publish(tx: &mut Tx<'_>, now: Timestamp, id: i64, by: PublishedBy) -> Result<Promoted, StoreError> {
     security::set_published(tx, id, by, now.into()).await?;
     let promoted = promotion::promote(tx, now, id).await?;

@@ -184,7 +184,8 @@ fn counts(field: &FieldCount) -> (&'static str, u64, u64) {
     (field.field, field.count.present, field.count.total)
 }
 
-/// The included figures by source, largest first.
+/// Number, total value and share of the rows included in the canonical total, by the source of their figure; the source with the largest
+/// value first.
 fn shares(rows: &[&RwaRow]) -> Vec<SourceShare> {
     let mut by_source: BTreeMap<&str, (u64, i64)> = BTreeMap::new();
     for aum in rows.iter().map(|row| &row.canonical_aum) {

@@ -6,18 +6,20 @@ use rds_facts as facts;
 use rds_shared::model::asset::{
     AssetLink, AssetRow, BackingProfile, Institutional, Issuer, Provenance, Quality, Renewal,
 };
+use rds_shared::model::evidence::AssetScoreEvidence;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::rules::tiers::tier_of;
-use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{
     AssetCategory, AttestationCadence, ChainSubScores, Dimensions, ReviewStatus, cadence_seconds, chain_overlay,
     has_backing,
 };
 use rds_shared::scoring::number::Decimal;
 use rds_shared::scoring::tables;
+use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::select::assets::is_rwa;
 use rds_shared::wire::time::{Micros, Timestamp};
 use rds_store::assets::AssetFacts;
+use rds_store::assets::scores::StoredEvidence;
 use rds_store::{At, StoreError, decode_enum};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -38,10 +40,14 @@ pub fn links(facts: &[AssetFacts]) -> Result<HashMap<&str, AssetLink>, StoreErro
 /// Inputs of the asset's freshness.
 pub fn renewal(facts: &AssetFacts) -> Result<Renewal, StoreError> {
     let instant = |at: Option<At>| at.map(|at| at.0);
+    let stored = &facts.evidence;
+    let at = instant(stored.refreshed_at.or(facts.review_refreshed_at));
+    let own = cadence_seconds(category(facts)?, cadence(facts)?);
     Ok(Renewal {
-        at: instant(facts.refreshed_at),
-        before: instant(facts.refreshed_before),
-        cadence_seconds: cadence_seconds(category(facts)?, cadence(facts)?),
+        at,
+        // A renewal by answers has no recorded predecessor.
+        before: instant(facts.refreshed_before).filter(|_| at == instant(facts.review_refreshed_at)),
+        cadence_seconds: stored.cadence_seconds.unwrap_or(own),
     })
 }
 
@@ -50,7 +56,8 @@ pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<Asset
     let category = category(facts)?;
     let real_world = is_rwa(category);
     // The review may be older than the asset's present category, so only dimensions of that category are kept.
-    let dimensions = facts.dimensions.as_ref().map(stored_dimensions).unwrap_or_default().applicable_to(category);
+    let counted = facts.evidence.dimensions.as_ref().or(facts.dimensions.as_ref());
+    let dimensions = counted.map(stored_dimensions).unwrap_or_default().applicable_to(category);
     let backing_profile = facts.backing_profile.as_ref().filter(|_| has_backing(category));
     let data_provenance = provenance(facts)?;
     let traits = [(facts.underlying.is_some(), "yield-bearing"), (facts.lockup_days > 0, "lockup")];
@@ -63,7 +70,7 @@ pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<Asset
         symbol: facts.symbol.clone(),
         name: facts.name.clone().filter(|_| real_world),
         category,
-        review_status: match &facts.review_status {
+        review_status: match facts.evidence.review_status.as_ref().or(facts.review_status.as_ref()) {
             Some(status) => decode_enum("asset_version.review_status", status)?,
             None => ReviewStatus::Unreviewed,
         },
@@ -92,6 +99,17 @@ pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<Asset
         quality: Some(quality(category, &dimensions, data_provenance.len())),
         data_provenance,
         restricted_fields: &[],
+        evidence: evidence(&facts.evidence)?,
+    })
+}
+
+fn evidence(stored: &StoredEvidence) -> Result<AssetScoreEvidence, StoreError> {
+    let Some(basis) = &stored.basis else { return Ok(AssetScoreEvidence::NONE) };
+    Ok(AssetScoreEvidence {
+        score_basis: decode_enum("asset_score.basis", basis)?,
+        score_coverage: Ppm(stored.coverage.unwrap_or(0).into()),
+        lowest_score: stored.lowest.and_then(MilliPoints::new),
+        highest_score: stored.highest.and_then(MilliPoints::new),
     })
 }
 

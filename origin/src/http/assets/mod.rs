@@ -3,6 +3,7 @@
 //! Fields that need a key are emptied here and nowhere else: in lists by [`View`], in details by [`AssetRow::withheld`]. The content
 //! class is part of every ETag, so that an ETag obtained with a key confirms nothing to a caller without one.
 
+mod answers;
 pub mod reviewers;
 pub mod rwa;
 
@@ -131,6 +132,7 @@ async fn history(db: &Db, call: &Call, asset: &Asset) -> Result<AssetHistory<Box
         attestation_history: Vec::new(),
         discovery: Some(asset.discovery.clone()),
         risk_score_breakdown: None,
+        answers: answers::of(db, slug, call.now).await?,
     };
     if !call.principal.is_keyless() {
         let signed = attestations::of_asset(&db.pool, slug, MAX_VERIFIED).await?;

@@ -56,7 +56,7 @@ pub async fn model_health(
     records(live, db, &call, RecordKind::ModelHealth, RecordFilter::default(), call.get(params::ResearchLimit)).await
 }
 
-/// The records of one kind.
+/// Answers with the newest `limit` records of `kind` that pass `filter`, and the total number of such records.
 async fn records(
     live: &LiveCatalog,
     db: &Db,

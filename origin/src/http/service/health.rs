@@ -9,8 +9,8 @@ use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::health::{
     AssetIdentityCoverage, AssetRegistryCoverage, CacheBreaker, ChainIdentityCoverage, ClockState, DatabaseState,
-    EvidenceSigner, FailSafeMode, Health, HealthStatus, LastScoreRun, Ready, ReadyStatus, WritesState,
-    coverage_percent,
+    EvidenceCoverage, EvidenceSigner, FailSafeMode, Health, HealthStatus, LastScoreRun, Ready, ReadyStatus,
+    WritesState, coverage_percent,
 };
 use rds_shared::model::ids::ChainId;
 use rds_shared::wire::Timestamp;
@@ -92,9 +92,21 @@ fn record(app: &App, facts: &HealthFacts, status: HealthStatus, now: Timestamp) 
             coverage_percent: coverage_percent(with_asset_version, exposures),
         },
         asset_identity_coverage: identities(facts),
+        evidence_coverage: evidence_coverage(facts),
         asset_registry_queue_backlog: facts.review_backlog,
         evidence_signer: evidence_signer(app, facts, now),
         fail_safe: facts.fail_safe.to_health_record(),
+    }
+}
+
+fn evidence_coverage(facts: &HealthFacts) -> EvidenceCoverage {
+    let (all, scored, known) = facts.tvl;
+    EvidenceCoverage {
+        asset_answers: facts.evidence.asset_answers,
+        answered_assets: facts.evidence.answered_assets,
+        protocol_answers: facts.evidence.protocol_answers,
+        scored_tvl_percent: coverage_percent(scored, all),
+        known_exposures_tvl_percent: coverage_percent(known, all),
     }
 }
 

@@ -98,7 +98,8 @@ impl ConnectionState {
         self.entry().inspect(|entry| entry.head_came());
     }
 
-    /// Marks the connection as streaming. `source` is where the frames come from, if the stream continues in chunks.
+    /// Marks the connection as streaming. With a `source`, the socket takes over the frames after the first one and ends the HTTP
+    /// connection. Without one (HTTP/1.0, which has no chunked encoding), the body writes all frames.
     pub fn streams(&self, source: Option<FrameStreamHandle>) {
         // A streaming connection has no further request.
         let _ = self.0.source.set(source);

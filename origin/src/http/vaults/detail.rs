@@ -8,7 +8,9 @@ use crate::catalog::{Catalog, Vault, row_of};
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
+use rds_facts::ProtocolAnswer;
 use rds_shared::model::EncodedRow;
+use rds_shared::model::evidence::{Citation, ExposureBasis, InputAnswer, VaultEvidence};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::status::{AuditStatus, Breakdown, RewardSide, TvlStatus};
 use rds_shared::model::vault::{Reward, VaultDetail, VaultRow};
@@ -162,7 +164,7 @@ async fn page(
     drop(db);
     let rewards = of_side(&facts, RewardSide::Supply);
     let rest = serde_json::to_vec(&Rest { snapshots: thinned(stored.points(), points), events: &events, rewards })?;
-    let vault = EncodedRow::encode(&vault_of(&facts), facts.vault.last_synced_at)?;
+    let vault = EncodedRow::encode(&vault_of(&facts, call.now), facts.vault.last_synced_at)?;
     let mut etag = call.etag();
     etag.add_u64(vault.version()).add(&rest);
     Ok(call.answer(etag, version, || {
@@ -185,7 +187,7 @@ struct Rest<'a> {
     rewards: Vec<Reward>,
 }
 
-fn vault_of(facts: &DetailFacts) -> VaultDetail<&RawValue, &RawValue> {
+fn vault_of(facts: &DetailFacts, now: Timestamp) -> VaultDetail<&RawValue, &RawValue> {
     let vault = &facts.vault;
     VaultDetail {
         row: row_of(vault),
@@ -212,7 +214,41 @@ fn vault_of(facts: &DetailFacts) -> VaultDetail<&RawValue, &RawValue> {
         needs_risk_review: vault.needs_risk_review,
         is_high_confidence: is_high_confidence(vault.score, vault.apr_net),
         score_computed_at: vault.score_computed_at,
+        score_evidence: evidence_of(facts, now),
     }
+}
+
+fn evidence_of(facts: &DetailFacts, now: Timestamp) -> VaultEvidence {
+    let derived = facts.exposure_basis.as_ref();
+    let derived = derived.filter(|(basis, as_of)| !basis.rule.is_outdated(now.seconds_since(*as_of)));
+    VaultEvidence {
+        exposures: derived.map(|(basis, as_of)| ExposureBasis {
+            rule: basis.rule,
+            source_title: basis.source_title.clone(),
+            source_url: basis.source_url.clone(),
+            source_kind: basis.source_kind,
+            as_of: *as_of,
+        }),
+        answers: facts.answers.iter().filter_map(input_answer).collect(),
+    }
+}
+
+/// The answer as served; `None` if the stored value does not have its input's form.
+fn input_answer(answer: &ProtocolAnswer) -> Option<InputAnswer> {
+    Some(InputAnswer {
+        subject: answer.subject.clone(),
+        input: answer.input,
+        value: answer.typed().ok()?,
+        citation: Citation {
+            as_of: answer.as_of.0,
+            source_title: answer.source_title.clone(),
+            source_url: answer.source_url.clone(),
+            source_kind: answer.source_kind,
+            note: answer.note.clone(),
+            withdrawn_at: answer.withdrawn.then_some(answer.observed_at.0),
+            given_by: answer.source.clone(),
+        },
+    })
 }
 
 fn of_side(facts: &DetailFacts, side: RewardSide) -> Vec<Reward> {

@@ -1,5 +1,6 @@
 //! Assets as served: the catalog's data, and the histories of one asset.
 
+pub mod answers;
 pub mod attestations;
 pub mod registry;
 pub mod rwa;
@@ -45,7 +46,7 @@ pub struct AssetFacts {
     pub data_provenance: Option<Value>,
     pub reviewed_by: Option<String>,
     pub reviewer: Option<String>,
-    pub refreshed_at: Option<At>,
+    pub review_refreshed_at: Option<At>,
     pub refreshed_before: Option<At>,
     pub score: Option<i32>,
     pub tier: Option<String>,
@@ -53,6 +54,9 @@ pub struct AssetFacts {
     pub in_basket_a: bool,
     /// The breakdown's applied overlays, `[{id, kind, …}]`.
     pub overlays: Option<Value>,
+    /// What the published score rests on; null values before the first run that computes them.
+    #[sqlx(flatten)]
+    pub evidence: scores::StoredEvidence,
 }
 
 /// One review version with the score published under it.
@@ -76,14 +80,16 @@ pub async fn load(db: impl PgExecutor<'_>) -> Result<Vec<AssetFacts>, StoreError
                 c.is_settlement, c.bridge_centralization, c.sequencer_centralization, c.validator_set_size_score, \
                 c.chain_age_score, c.rationale, \
                 r.number AS version_number, r.observed_at AS recorded_at, r.review_status, r.dimensions, r.backing_profile, \
-                r.institutional, r.data_provenance, r.reviewed_by, r.reviewer, r.refreshed_at, \
+                r.institutional, r.data_provenance, r.reviewed_by, r.reviewer, r.refreshed_at AS review_refreshed_at, \
                 (SELECT max(coalesce(v.last_refresh_at, v.observed_at)) FROM asset_version v \
                  WHERE v.asset_id = a.id AND coalesce(v.last_refresh_at, v.observed_at) < r.refreshed_at) AS refreshed_before, \
                 s.score, s.tier, s.hard_fail_flags, \
                 EXISTS (SELECT FROM basket b JOIN basket_version w ON w.basket_id = b.id JOIN basket_constituent k USING (version_id) \
                         WHERE b.is_basket_a AND k.id = a.id \
                             AND w.number = (SELECT max(number) FROM basket_version n WHERE n.basket_id = b.id)) AS in_basket_a, \
-                (s.breakdown->'overlays_applied')::jsonb AS overlays \
+                (s.breakdown->'overlays_applied')::jsonb AS overlays, \
+                s.basis, s.coverage, s.lowest, s.highest, s.dimensions AS scored_dimensions, \
+                s.review_status AS scored_review_status, s.refreshed_at, s.cadence_seconds \
          FROM asset a JOIN chain c ON c.chain_id = a.chain_id AND c.is_served \
          LEFT JOIN LATERAL (SELECT v.*, coalesce(v.last_refresh_at, v.observed_at) AS refreshed_at FROM asset_version v \
                             WHERE v.asset_id = a.id ORDER BY v.observed_at DESC LIMIT 1) AS r ON true \

@@ -81,6 +81,8 @@ pub async fn affected_vaults(tx: &mut Tx<'_>, touched: &Touched) -> Result<Vec<S
              SELECT id FROM vault WHERE chain_id = ANY($1) OR curator_id = ANY($3) OR id = ANY($5) \
              UNION SELECT v.id FROM vault v JOIN protocol p ON p.id = v.protocol_id \
                    WHERE p.id = ANY($2) OR p.dependencies && $2 \
+             UNION SELECT v.id FROM protocol_answer d JOIN vault v ON v.id = d.subject OR v.protocol_id = d.subject \
+                   WHERE d.input = 'dependencies' AND d.value ?| $2 \
              UNION SELECT v.id FROM vault v JOIN asset a ON a.chain_id = v.chain_id AND a.address = v.asset_address \
                    WHERE a.id = ANY($4) \
              UNION SELECT e.vault_id FROM unnest($4::text[]) AS touched (id) \

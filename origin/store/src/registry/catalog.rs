@@ -6,16 +6,17 @@ use crate::markets::RESERVE_GATES;
 use crate::vaults::rewards::{self, Rates};
 use crate::{At, Db, StoreError};
 use rds_facts::IncentivesStatus;
+use rds_shared::model::evidence::{EvidenceCounts, ScoreEvidence};
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::{BorrowStatus, Breakdown, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::borrow::{BorrowCost, has_no_borrow_side};
 use rds_shared::rules::tiers::Tier;
-use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::vault::Strategy;
+use rds_shared::scoring::{MilliPoints, Ppm, ScoreBasis};
 use rds_shared::wire::Timestamp;
-use sqlx::FromRow;
 use sqlx::postgres::PgRow;
+use sqlx::{FromRow, PgExecutor};
 use std::sync::LazyLock;
 
 #[derive(Debug, Clone, PartialEq, FromRow)]
@@ -83,6 +84,8 @@ pub struct Registry {
     pub protocols: Vec<ProtocolFacts>,
     /// In ascending order of id.
     pub curators: Vec<CuratorFacts>,
+    /// The answers on record, without those about assets and vaults on withheld chains.
+    pub evidence: EvidenceCounts,
 }
 
 /// All data of a list row. Amounts are in USD, rates are fractions; null means "not observed".
@@ -192,6 +195,9 @@ pub struct VaultFacts {
     /// When the published score or tier last changed.
     #[sqlx(try_from = "Nullable<At>")]
     pub score_updated_at: Option<Timestamp>,
+    /// What the score rests on.
+    #[sqlx(flatten, try_from = "EvidenceRow")]
+    pub evidence: ScoreEvidence,
     /// Whether the data is quarantined for poor quality.
     pub needs_risk_review: bool,
     /// The data version of the last change to the vault, its observations or campaigns, or of its last scoring.
@@ -217,6 +223,27 @@ pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
         chains: chains.fetch_all(&db.pool).await?,
         protocols: protocols.fetch_all(&db.pool).await?,
         curators: curators.fetch_all(&db.pool).await?,
+        evidence: evidence_counts(&db.pool).await?,
+    })
+}
+
+/// Counts the answers that are not withdrawn, without those about assets and vaults on withheld chains.
+pub async fn evidence_counts(db: impl PgExecutor<'_>) -> Result<EvidenceCounts, StoreError> {
+    let (asset_answers, answered_assets, protocol_answers, answered_protocols): (i64, i64, i64, i64) = sqlx::query_as(
+        "SELECT assets.answers, assets.subjects, protocols.answers, protocols.subjects FROM \
+            (SELECT count(*) AS answers, count(DISTINCT a.id) AS subjects FROM asset_answer w JOIN asset a ON a.id = w.asset_id \
+             JOIN chain c ON c.chain_id = a.chain_id AND c.is_served WHERE NOT w.withdrawn) AS assets, \
+            (SELECT count(*) AS answers, count(DISTINCT w.subject) AS subjects FROM protocol_answer w \
+             LEFT JOIN vault v ON v.id = w.subject LEFT JOIN chain c ON c.chain_id = v.chain_id \
+             WHERE NOT w.withdrawn AND c.is_served IS NOT FALSE) AS protocols",
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(EvidenceCounts {
+        asset_answers: asset_answers.unsigned_abs(),
+        answered_assets: answered_assets.unsigned_abs(),
+        protocol_answers: protocol_answers.unsigned_abs(),
+        answered_protocols: answered_protocols.unsigned_abs(),
     })
 }
 
@@ -248,8 +275,10 @@ pub(crate) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT v.id, v.name, v.symbol, v.address, v.protocol_id, v.chain_id, v.asset_symbol, v.asset_address, v.curator_id, \
             v.is_stablecoin, v.is_lsd, v.single_exposure, v.no_il, v.is_active, v.is_shutdown, \
-            coalesce(v.strategy, pr.strategy) AS strategy_type, \
-            pr.name AS protocol_name, pr.version AS protocol_version, pr.money_market AS is_money_market, pr.audits, pr.auditors, \
+            coalesce(v.strategy, answered.strategy, pr.strategy) AS strategy_type, \
+            pr.name AS protocol_name, pr.version AS protocol_version, pr.money_market AS is_money_market, \
+            greatest(pr.audits, answered.reports) AS audits, \
+            CASE WHEN pr.auditors = '{{}}' THEN coalesce(answered.firms, '{{}}') ELSE pr.auditors END AS auditors, \
             c.name AS chain_name, c.slug AS chain_slug, c.is_served, cu.name AS curator_name, \
             s.tvl_usd, CASE WHEN s.tvl_usd IS NULL THEN 'unavailable' ELSE 'observed' END AS tvl_status, \
             s.base_apr, s.utilization, s.borrow_apr, s.active_loans_usd, \
@@ -259,10 +288,15 @@ pub(crate) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
             coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, v.observed_at AS identity_observed_at, \
             p.score, p.tier, CASE WHEN p.score IS NULL THEN 'unscored' ELSE 'scored' END AS score_status, \
             p.run_id AS score_run_id, p.computed_at AS score_computed_at, p.updated_at AS score_updated_at, \
+            p.basis AS score_basis, p.coverage AS score_coverage, p.lowest AS lowest_score, p.highest AS highest_score, \
             p.changed_version, p.synced_version, p.published_version, \
             (SELECT min(a.category COLLATE \"C\") FROM asset a WHERE a.chain_id = v.chain_id AND a.address = v.asset_address) AS asset_category \
      FROM vault v JOIN protocol pr ON pr.id = v.protocol_id JOIN chain c USING (chain_id) \
      LEFT JOIN curator cu ON cu.id = v.curator_id \
+     LEFT JOIN LATERAL (SELECT nullif(count(DISTINCT value->>'firm') FILTER (WHERE input = 'audit'), 0)::int AS reports, \
+                       array_agg(DISTINCT value->>'firm' ORDER BY value->>'firm') FILTER (WHERE input = 'audit') AS firms, \
+                       (array_agg(value #>> '{{}}' ORDER BY as_of DESC, value #>> '{{}}') FILTER (WHERE input = 'strategy'))[1] AS strategy \
+                FROM protocol_answer a WHERE a.subject = v.protocol_id AND NOT a.withdrawn) AS answered ON true \
      LEFT JOIN vault_state s ON s.vault_id = v.id JOIN vault_score p ON p.vault_id = v.id {RESERVE_GATES}"
     )
 });
@@ -275,6 +309,29 @@ pub(crate) struct VaultRow {
     facts: VaultFacts,
     strategy_type: Option<DbEnum<Strategy>>,
     incentives: DbEnum<IncentivesStatus>,
+}
+
+/// The columns that state what a score rests on; null before the first run that computes them.
+#[derive(FromRow)]
+struct EvidenceRow {
+    score_basis: Option<DbEnum<ScoreBasis>>,
+    score_coverage: Option<i32>,
+    #[sqlx(try_from = "Nullable<DbMilliPoints>")]
+    lowest_score: Option<MilliPoints>,
+    #[sqlx(try_from = "Nullable<DbMilliPoints>")]
+    highest_score: Option<MilliPoints>,
+}
+
+impl From<EvidenceRow> for ScoreEvidence {
+    fn from(row: EvidenceRow) -> Self {
+        let Some(DbEnum(score_basis)) = row.score_basis else { return ScoreEvidence::NONE };
+        ScoreEvidence {
+            score_basis,
+            score_coverage: Ppm(row.score_coverage.unwrap_or(0).into()),
+            lowest_score: row.lowest_score,
+            highest_score: row.highest_score,
+        }
+    }
 }
 
 /// The columns that give the cost of borrowing without campaigns.

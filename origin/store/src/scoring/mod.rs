@@ -1,6 +1,8 @@
 //! The inputs of a score run.
 
+pub mod evidence_value;
 pub mod fail_safe;
+pub mod protocol_answers;
 pub mod scores;
 
 use super::{At, StoreError, Tx};
@@ -35,6 +37,10 @@ pub struct ScoredAsset {
     pub address: Option<String>,
     pub score: Option<i32>,
     pub hard_fail_cap: Option<i32>,
+    /// Parts per million of the score's weight with evidence.
+    pub coverage: Option<i32>,
+    pub lowest: Option<i32>,
+    pub highest: Option<i32>,
     pub source: String,
     pub observed_at: At,
 }
@@ -69,6 +75,7 @@ pub struct VaultRow {
     pub parts: Option<serde_json::Value>,
     pub exposures_source: Option<String>,
     pub exposures_observed_at: Option<At>,
+    pub exposures_basis: Option<serde_json::Value>,
     pub score: Option<i32>,
     pub anchor: Option<i32>,
     pub core_above: Option<bool>,
@@ -121,8 +128,8 @@ pub async fn protocols(tx: &mut Tx<'_>) -> Result<HashMap<String, ProtocolRow>, 
 /// All assets with their published scores, by id. Source and instant are those of the newest review, if there is one.
 pub async fn assets(tx: &mut Tx<'_>) -> Result<Vec<ScoredAsset>, StoreError> {
     Ok(sqlx::query_as(
-        "SELECT a.id, a.chain_id, a.address, s.score, s.hard_fail_cap, \
-                coalesce(r.source, a.source) AS source, coalesce(r.observed_at, a.observed_at) AS observed_at \
+        "SELECT a.id, a.chain_id, a.address, s.score, s.hard_fail_cap, s.coverage, s.lowest, s.highest, \
+                coalesce(r.source, a.source) AS source, coalesce(s.refreshed_at, r.observed_at, a.observed_at) AS observed_at \
          FROM asset a LEFT JOIN asset_score s ON s.asset_id = a.id \
          LEFT JOIN LATERAL (SELECT source, observed_at FROM asset_version WHERE asset_id = a.id \
                             ORDER BY observed_at DESC LIMIT 1) AS r ON true \
@@ -144,7 +151,7 @@ pub async fn vaults(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<VaultRow>, St
                 v.is_immutable, v.timelock_seconds, v.signers, v.exit, v.source_code, v.evidence, v.source, v.observed_at, \
                 s.tvl_usd, s.base_apr, s.utilization, s.bad_debt_usd, s.needs_risk_review, \
                 s.source AS state_source, s.observed_at AS state_observed_at, \
-                e.status AS exposures_status, e.parts, e.source AS exposures_source, e.observed_at AS exposures_observed_at, \
+                e.status AS exposures_status, e.parts, e.source AS exposures_source, e.observed_at AS exposures_observed_at, e.basis AS exposures_basis, \
                 p.score, p.anchor, p.core_above, p.core_since, p.prime_above, p.prime_since, p.raw, p.methodology_version, \
                 p.updated_at, p.document_hash \
          FROM vault v \

@@ -23,6 +23,11 @@ pub struct ScoreRow {
     pub vectors: String,
     pub provenance: String,
     pub document_hash: [u8; 32],
+    pub basis: &'static str,
+    /// Parts per million.
+    pub coverage: i32,
+    pub lowest: i32,
+    pub highest: i32,
 }
 
 /// Identifies the run in the rows that it writes or confirms.
@@ -46,14 +51,16 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
         "INSERT INTO vault_score (vault_id, score, tier, anchor, core_above, core_since, prime_above, prime_since, raw, \
                                   updated_at, vectors, provenance, document_hash, \
                                   run_id, methodology_version, computed_at, changed_version, \
-                                  published_version, synced_version, synced_at) \
+                                  published_version, synced_version, synced_at, basis, coverage, lowest, highest) \
          SELECT r.vault_id, r.score, r.tier, r.anchor, r.core_above, r.core_since, r.prime_above, r.prime_since, r.raw, \
                 r.updated_at, r.vectors::json, r.provenance::json, r.document_hash, $14, $15, $16, $17, \
-                CASE WHEN r.published THEN $17::bigint END, $17, s.observed_at \
+                CASE WHEN r.published THEN $17::bigint END, $17, s.observed_at, \
+                r.basis, r.coverage, r.lowest, r.highest \
          FROM unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::bool[], $6::timestamptz[], $7::bool[], $8::timestamptz[], \
-                     $9::int[], $10::timestamptz[], $11::text[], $12::text[], $13::bytea[], $18::bool[]) \
+                     $9::int[], $10::timestamptz[], $11::text[], $12::text[], $13::bytea[], $18::bool[], \
+                     $19::text[], $20::int[], $21::int[], $22::int[]) \
               AS r (vault_id, score, tier, anchor, core_above, core_since, prime_above, prime_since, raw, updated_at, \
-                    vectors, provenance, document_hash, published) \
+                    vectors, provenance, document_hash, published, basis, coverage, lowest, highest) \
               LEFT JOIN vault_state s USING (vault_id) \
          ON CONFLICT (vault_id) DO UPDATE SET \
              score = EXCLUDED.score, tier = EXCLUDED.tier, anchor = EXCLUDED.anchor, core_above = EXCLUDED.core_above, \
@@ -61,7 +68,8 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
              raw = EXCLUDED.raw, updated_at = EXCLUDED.updated_at, vectors = EXCLUDED.vectors, \
              provenance = EXCLUDED.provenance, document_hash = EXCLUDED.document_hash, run_id = EXCLUDED.run_id, \
              methodology_version = EXCLUDED.methodology_version, computed_at = EXCLUDED.computed_at, \
-             changed_version = EXCLUDED.changed_version, \
+             changed_version = EXCLUDED.changed_version, basis = EXCLUDED.basis, coverage = EXCLUDED.coverage, \
+             lowest = EXCLUDED.lowest, highest = EXCLUDED.highest, \
              published_version = coalesce(EXCLUDED.published_version, vault_score.published_version), \
              synced_version = CASE WHEN EXCLUDED.synced_at IS DISTINCT FROM vault_score.synced_at \
                                    THEN EXCLUDED.synced_version ELSE vault_score.synced_version END, \
@@ -85,6 +93,10 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
     .bind(run.computed_at)
     .bind(run.version) // $17 changed_version
     .bind(column(rows, |row| row.published))
+    .bind(column(rows, |row| row.basis))
+    .bind(column(rows, |row| row.coverage))
+    .bind(column(rows, |row| row.lowest))
+    .bind(column(rows, |row| row.highest))
     .execute(&mut **tx)
     .await?;
     Ok(())

@@ -1,10 +1,12 @@
 //! The counts of the health record, and whether the database responds.
 
 use crate::graph::signers;
+use crate::registry::catalog::evidence_counts;
 use crate::scoring::fail_safe::{self, Stored};
 use crate::service::status::newest_sync;
 use crate::{At, Db, StoreError};
 use rds_shared::graph::evidence::Signer;
+use rds_shared::model::evidence::EvidenceCounts;
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 
@@ -25,6 +27,11 @@ pub struct HealthFacts {
     pub identities: Vec<ChainIdentities>,
     /// Number of assets without an approved review.
     pub review_backlog: u64,
+    /// The answers on record.
+    pub evidence: EvidenceCounts,
+    /// Observed TVL of active vaults: of all, of those with a score, and of those whose exposures are known at least by their members; whole
+    /// USD.
+    pub tvl: (u64, u64, u64),
 }
 
 /// Deposit assets on one chain.
@@ -81,7 +88,19 @@ pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     )
     .fetch_all(&db.pool)
     .await?;
+    let (all, scored, known): (f64, f64, f64) = sqlx::query_as(
+        "SELECT coalesce(sum(s.tvl_usd), 0), coalesce(sum(s.tvl_usd) FILTER (WHERE p.score IS NOT NULL), 0), \
+                coalesce(sum(s.tvl_usd) FILTER (WHERE p.basis IN ('complete', 'partial', 'bound')), 0) \
+         FROM vault v JOIN chain c USING (chain_id) JOIN vault_state s ON s.vault_id = v.id JOIN vault_score p ON p.vault_id = v.id \
+         WHERE v.is_active AND c.is_served",
+    )
+    .fetch_one(&db.pool)
+    .await?;
+    // A sum of non-negative amounts; whole dollars are exact enough for a percentage.
+    let whole = |usd: f64| usd.max(0.0) as u64;
     Ok(HealthFacts {
+        evidence: evidence_counts(&db.pool).await?,
+        tvl: (whole(all), whole(scored), whole(known)),
         vaults: vaults.unsigned_abs(),
         last_sync: newest_sync(db).await?,
         last_run: last_run.map(Timestamp::from),

@@ -3,13 +3,16 @@
 use crate::db_enum::DbEnum;
 use crate::decode::Nullable;
 use crate::registry::catalog::{self, VAULT_FACTS, VaultFacts};
+use crate::scoring::protocol_answers;
 use crate::shared_row::{shared_row, structs};
 use crate::vaults::rewards;
 use crate::{At, StoreError};
+use rds_facts::{ExposureBasis, ProtocolAnswer};
 use rds_shared::model::status::Severity;
 use rds_shared::model::vault_history::VaultEvent;
 use rds_shared::wire::Timestamp;
 use serde_json::value::RawValue;
+use sqlx::types::Json;
 use sqlx::{FromRow, PgConnection, PgExecutor};
 
 /// The data of the detail route.
@@ -39,6 +42,10 @@ pub struct DetailFacts {
     pub flags: Vec<String>,
     /// The source's own tags.
     pub tags: Vec<String>,
+    /// How the exposures were derived, with the instant of the observation; null for exposures that were read.
+    pub exposure_basis: Option<(ExposureBasis, Timestamp)>,
+    /// The answers about the vault and its protocol, by input, newest first.
+    pub answers: Vec<ProtocolAnswer>,
 }
 
 /// The part of [`DetailFacts`] that the list row does not have.
@@ -61,6 +68,9 @@ struct DetailRow {
     deployed_at: Option<Timestamp>,
     flags: Vec<String>,
     tags: Vec<String>,
+    exposure_basis: Option<Json<ExposureBasis>>,
+    #[sqlx(try_from = "Nullable<At>")]
+    exposures_observed_at: Option<Timestamp>,
 }
 
 /// The data of one vault. `db` must be inside a snapshot transaction, so that score and provenance belong to the same run.
@@ -74,17 +84,22 @@ pub async fn vault(db: &mut PgConnection, id: &str) -> Result<Option<DetailFacts
         "SELECT p.vectors, p.provenance::text AS provenance, p.run_id, \
                 pr.website_url, pr.launched_at, pr.newest_audit_at, pr.audit_report_url, \
                 v.is_immutable, v.timelock_seconds, coalesce(v.deployed_at, v.first_seen_at) AS deployed_at, v.flags, v.tags, \
+                x.basis AS exposure_basis, x.observed_at AS exposures_observed_at, \
                 ARRAY(SELECT DISTINCT coalesce('vault:' || n.id, a.id) COLLATE \"C\" AS id \
                       FROM exposure e CROSS JOIN jsonb_to_recordset(e.parts) AS part (asset_id text, vault_id text) \
                       LEFT JOIN asset a ON a.id = part.asset_id LEFT JOIN vault n ON n.id = part.vault_id \
                       JOIN chain c ON c.chain_id = coalesce(n.chain_id, a.chain_id) AND NOT c.is_served \
                       WHERE e.vault_id = v.id ORDER BY id) AS withheld \
-         FROM vault v JOIN vault_score p ON p.vault_id = v.id JOIN protocol pr ON pr.id = v.protocol_id WHERE v.id = $1",
+         FROM vault v JOIN vault_score p ON p.vault_id = v.id JOIN protocol pr ON pr.id = v.protocol_id \
+              LEFT JOIN exposure x ON x.vault_id = v.id WHERE v.id = $1",
     )
     .bind(id)
     .fetch_one(&mut *db)
     .await?;
+    let answers = protocol_answers::of_subjects(&mut *db, &[id, &vault.protocol_id]).await?;
     Ok(Some(DetailFacts {
+        answers,
+        exposure_basis: row.exposure_basis.map(|Json(basis)| basis).zip(row.exposures_observed_at),
         vault,
         risk_vectors: row.vectors,
         score_provenance: row.provenance.document()?,

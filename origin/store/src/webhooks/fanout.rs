@@ -14,7 +14,7 @@ pub struct Operation {
     pub id: i64,
     #[sqlx(try_from = "At")]
     pub recorded_at: Timestamp,
-    /// Event type for webhooks.
+    /// Event type of the webhook events that the operation causes.
     pub family: String,
     /// Chains that the operation concerns.
     pub chain_ids: Vec<i64>,

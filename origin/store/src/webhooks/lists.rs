@@ -37,7 +37,7 @@ pub struct Listed {
     pub latest: Option<Latest>,
 }
 
-/// The result of an attempt.
+/// The result of a delivery's latest attempt.
 #[derive(Debug, Clone, Copy, FromRow)]
 pub struct Latest {
     #[sqlx(try_from = "At")]

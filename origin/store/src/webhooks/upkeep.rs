@@ -20,7 +20,7 @@ pub struct WebhookBacklog {
     /// Number of journal entries that are not fanned out yet.
     #[sqlx(try_from = "i64")]
     pub behind: u64,
-    /// The database's clock.
+    /// Wall-clock time of the database when the backlog was read, to detect an offset of this process's clock.
     #[sqlx(try_from = "At")]
     pub database_now: Timestamp,
 }

@@ -1,12 +1,10 @@
 //! Enriched assets: the public fields, the fields that need a key, and signed reviews.
 
-use crate::support::db::TestDb;
+use crate::ingest::real_data::imported;
 use crate::support::market::{DOLLAR, line, registries};
-use crate::support::testapp::{NOW, Reply, TestApp, TestOptions, holder, signed_as};
+use crate::support::testapp::{Reply, TestApp, TestOptions, holder, signed_as};
 use axum::http::StatusCode;
 use rds_engine::attestation::ReviewerSecret;
-use rds_engine::clock::Clock;
-use rds_importers as importers;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::rules::attestation::Statement;
 use rds_shared::scoring::MilliPoints;
@@ -332,31 +330,29 @@ async fn facets_count_all_assets_regardless_of_filters() {
 
 #[tokio::test]
 async fn a_real_asset_is_served_with_nothing_invented() {
-    let Some(dir) = crate::ingest::real_data::real_data() else { return };
-    let facts = TestDb::new().await;
-    let clock = Clock::held(Timestamp::parse(NOW).unwrap());
-    importers::import(&facts.db, &clock, &dir, None, &mut |_: &str| ()).await.unwrap();
+    let Some((facts, _)) = imported().await else { return };
     let test = TestApp::over(facts, TestOptions::default()).await;
     let list =
         keyed(&test, "/v1/assets/enriched?limit=100&search=0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48").await.json();
     let row = &list["data"][0];
     assert_eq!((&list["meta"]["total"], &row["symbol"], &row["chain_id"]), (&json!(1), &json!("USDC"), &json!(1)));
-    assert_eq!((&row["category"], &row["review_status"]), (&json!("unreviewed"), &json!("unreviewed")));
-    for field in
-        ["risk_score", "risk_tier", "asset_version_id", "recorded_at", "backing_profile", "issuer", "name", "reviewer"]
-    {
+    assert_eq!((&row["category"], &row["review_status"]), (&json!("fiat_backed_stablecoin"), &json!("provisional")));
+    assert_eq!((&row["score_basis"], row["risk_score"].is_number()), (&json!("answers"), true));
+    for field in ["backing_profile", "issuer", "reviewer", "reviewed_by", "underlying_asset"] {
         assert_eq!(row[field], Value::Null, "{field}: no data set holds it");
     }
-    assert!(
-        row["dimensions"]
-            .as_object()
-            .unwrap()
-            .values()
-            .chain(row["institutional"].as_object().unwrap().values())
-            .all(Value::is_null)
-    );
-    let detail = keyed(&test, "/v1/assets/1/0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48").await.json();
-    assert_eq!(detail["data"]["version_history"], json!([]));
-    assert_eq!(detail["data"]["discovery"]["source_slug"], "web3-ethereum-defi");
-    assert_eq!(test.json("/v1/rwa").await["meta"]["total"], 0, "no data set holds a reviewed real-world asset");
+    assert!(row["institutional"].as_object().unwrap().values().all(Value::is_null));
+
+    let detail = &keyed(&test, "/v1/assets/1/0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48").await.json()["data"];
+    assert_eq!(detail["discovery"]["source_slug"], "web3-ethereum-defi");
+    let answers = detail["answers"]["answers"].as_array().unwrap();
+    for (dimension, value) in row["dimensions"].as_object().unwrap() {
+        let is_answered = answers.iter().any(|one| one["dimension"] == *dimension && one["counts"] == true);
+        assert!(value.is_null() || is_answered, "{dimension}");
+    }
+    for answer in answers {
+        assert!(answer["source_url"].as_str().unwrap().starts_with("https://"), "{answer}");
+    }
+    let public = test.json("/v1/assets/1/0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48").await;
+    assert_eq!(public["data"]["answers"], detail["answers"], "answers and their sources need no key");
 }

@@ -1,4 +1,5 @@
-//! Tag versions on their way to the edge: one message at a time, acknowledged before a command answers, whichever process sends them.
+//! Sending tag versions to the edge: one message is in flight at a time, and a command waits until the edge has acknowledged its changes,
+//! even if another process sends them.
 
 use crate::http::tags::{newest, touch};
 use crate::support::chaos::ChaosProxy;

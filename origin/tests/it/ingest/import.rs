@@ -11,7 +11,7 @@ async fn a_derived_input_says_what_it_was_derived_from_and_a_missing_one_is_name
     sets.write("novelties.jsonl", &[json!({})]);
     let report = import(&test, &sets.dir, None).await.unwrap();
     assert_eq!(report.not_used, ["novelties.jsonl"]);
-    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (4, 1));
+    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (4, 0));
 
     let provenance = async |protocol: &str| -> Value {
         let text: String = sqlx::query_scalar(
@@ -23,15 +23,16 @@ async fn a_derived_input_says_what_it_was_derived_from_and_a_missing_one_is_name
         .unwrap();
         serde_json::from_str(&text).unwrap()
     };
-    let scored = provenance("harbor").await;
-    assert_eq!(scored["missing"], json!([]));
-    assert_eq!(scored["inputs"]["platform"]["audits"]["value"], 1);
+    let known = provenance("harbor").await;
+    // Nobody has answered a question about the deposit asset.
+    assert_eq!(known["missing"], json!(["deposit_score"]));
+    assert_eq!(known["inputs"]["platform"]["audits"]["value"], 1);
     for (vector, input) in [("platform", "audits"), ("platform", "version_age_days"), ("history", "vault_age_days")] {
-        let source = scored["inputs"][vector][input]["source"].as_str().unwrap();
+        let source = known["inputs"][vector][input]["source"].as_str().unwrap();
         assert!(source.contains("lower bound"), "{input}: {source}");
     }
-    assert_eq!(scored["inputs"]["platform"]["strategy"]["source"], "s: feature tag morpho_like");
-    assert_eq!(provenance("silent").await["missing"], json!(["audits"]));
+    assert_eq!(known["inputs"]["platform"]["strategy"]["source"], "s: feature tag morpho_like");
+    assert_eq!(provenance("silent").await["missing"], json!(["deposit_score", "audits"]));
 }
 
 #[tokio::test]
@@ -46,7 +47,7 @@ async fn history_and_incidents_reach_the_vault_at_their_address() {
     // The newest observation is the vault's state, although older ones were read later.
     assert_eq!(count(&test, "SELECT count(*) FROM vault_state WHERE tvl_usd = 10").await, 2);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin AND flags = '{illiquid}'").await, 2);
-    assert_eq!(report.files.len(), 15);
+    assert_eq!(report.files.len(), 17);
 }
 
 #[tokio::test]

@@ -44,6 +44,9 @@ async fn a_fall_dwells_for_a_day_and_a_rise_for_six_hours_and_the_tier_is_always
         let (score, tier, raw) = published(&test, VAULT).await;
         let score = MilliPoints::new(score.unwrap()).unwrap();
         assert_eq!(tier.as_deref(), Some(tier_of(score).as_str()), "hour {hour}");
+        let range = "SELECT lowest, highest FROM vault_score WHERE vault_id = $1";
+        let (lowest, highest): (i32, i32) = sqlx::query_as(range).bind(VAULT).fetch_one(&test.db.pool).await.unwrap();
+        assert!((lowest..=highest).contains(&score.get()), "hour {hour}: {score} is not in {lowest} to {highest}");
         let dwelling = provenance(&test).await["dwell"].clone();
         assert_eq!(
             dwelling.is_null(),

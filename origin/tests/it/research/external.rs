@@ -257,7 +257,7 @@ async fn an_external_prediction_is_accepted_within_an_hour_and_settled_by_the_se
     research::run(db, clock).await.unwrap();
     let own = rows(&test, &format!("predictions?vault_id={}&horizon=7d", id(3))).await;
     let own: Vec<&Value> = own.iter().filter(|row| row["provided_by"].is_null()).collect();
-    assert_eq!((own.len(), &own[0]["model_version"]), (1, &json!("rds-1.0.0")));
+    assert_eq!((own.len(), &own[0]["model_version"]), (1, &json!("rds-1.1.0")));
 
     let field = async |lines: &str| refused(&test, lines).await.remove(0).field.unwrap_or_default();
     assert_eq!(field(&prediction(3, made, 6.5)).await, "observed_at", "a stored prediction cannot be changed");

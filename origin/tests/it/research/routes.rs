@@ -99,7 +99,7 @@ async fn limits_are_clamped_to_a_hundred_and_for_sources_to_five_hundred() {
 #[tokio::test]
 async fn filters_keep_matching_rows_and_name_an_invalid_value() {
     let test = researched().await;
-    let version = "rds-1.0.0";
+    let version = "rds-1.1.0";
     assert_eq!(rows(&test, &format!("validation-reports?model_version={version}")).await.len(), 2);
     assert!(rows(&test, "validation-reports?model_version=rds-0.9.0").await.is_empty());
     assert!(rows(&test, "backtests?model_version=rds-0.9.0").await.is_empty());

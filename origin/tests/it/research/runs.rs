@@ -1,8 +1,7 @@
 //! Research runs: every figure follows from stored rows, later readings change nothing, and predictions are made before their window.
 
 use crate::events::feed::event;
-use crate::ingest::real_data::real_data;
-use crate::ingest::sets::import;
+use crate::ingest::real_data::imported;
 use crate::research::world::{self, DAYS, VAULTS, days_ago, falls, id, reading, rows};
 use crate::support::db::TestDb;
 use crate::support::testapp::{NOW, TestApp, TestOptions};
@@ -251,12 +250,14 @@ async fn a_prediction_is_made_before_its_window_and_settled_once_by_observed_pri
 /// lists what was tried.
 #[tokio::test]
 async fn the_real_prices_support_no_backtest_and_the_report_says_why() {
-    let Some(dir) = real_data() else { return };
-    let facts = TestDb::new().await;
-    import(&facts, &dir, None).await.unwrap();
+    let Some((facts, _)) = imported().await else { return };
     let test = TestApp::over(facts, TestOptions::default()).await;
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
     let reports = rows(&test, "validation-reports").await;
+    let hindsight = reports.iter().find(|report| report["report_type"] == "hindsight").unwrap();
+    assert!(
+        hindsight["figures"].as_array().unwrap().len() > 5 && hindsight["weaknesses"].as_array().unwrap().len() > 3
+    );
     let tried = reports.iter().find(|report| report["report_type"] == "discrimination").unwrap()["backtests"].clone();
     let found = |horizon: &str| {
         let of = |one: &&Value| {

@@ -1,8 +1,8 @@
 //! `/v1/methodology` and a vault's detail suffice for a third party to recompute the scores. The third party here is
 //! written in another language and shares no code with the service.
 
-use crate::ingest::real_data::real_data;
-use crate::ingest::sets::import;
+use crate::ingest::real_data::imported;
+use crate::ingest::sets::clock;
 use crate::support::db::TestDb;
 use crate::support::testapp::{NOW, TestApp, TestOptions, holder};
 use axum::http::StatusCode;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Recomputes in Node, from the published responses, the scores of the vaults that the query `ids` selects and of all assets.
-async fn recomputed(test: &TestApp, ids: &str) -> Value {
+async fn recomputed(test: &TestApp, ids: &str, run_at: Timestamp) -> Value {
     let mut lines = test.get("/v1/methodology").await.text();
     let ids: Vec<String> = sqlx::query_scalar(ids).fetch_all(&test.facts.db.pool).await.unwrap();
     assert!(!ids.is_empty());
@@ -40,6 +40,7 @@ async fn recomputed(test: &TestApp, ids: &str) -> Value {
     let mut node = Command::new("node")
         .arg(script)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/scoring"))
+        .arg(run_at.to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -66,7 +67,7 @@ async fn a_third_party_recomputes_every_score_of_the_demo() {
         .await
         .unwrap();
     let test = TestApp::over(facts, TestOptions::default()).await;
-    let found = recomputed(&test, "SELECT vault_id FROM vault_score ORDER BY 1").await;
+    let found = recomputed(&test, "SELECT vault_id FROM vault_score ORDER BY 1", Timestamp::parse(NOW).unwrap()).await;
     assert_eq!(found["differences"], json!([]));
     assert!(found["scored"].as_u64().unwrap() >= 50 && found["unscored"].as_u64().unwrap() > 0, "{found}");
     assert!(found["assets"]["scored"].as_u64().unwrap() > 10, "{}", found["assets"]);
@@ -74,20 +75,18 @@ async fn a_third_party_recomputes_every_score_of_the_demo() {
 
 #[tokio::test]
 async fn a_third_party_recomputes_every_score_of_the_real_vaults() {
-    let Some(dir) = real_data() else { return };
-    let facts = TestDb::new().await;
-    import(&facts, &dir, None).await.unwrap();
+    let Some((facts, _)) = imported().await else { return };
     let test = TestApp::over(facts, TestOptions::default()).await;
     let scored = "SELECT s.vault_id FROM vault_score s JOIN vault v ON v.id = s.vault_id WHERE s.score IS NOT NULL AND v.is_active ORDER BY 1";
-    let found = recomputed(&test, scored).await;
-    assert_eq!((&found["differences"], &found["scored"]), (&json!([]), &json!(803)));
+    let found = recomputed(&test, scored, clock().now()).await;
+    assert_eq!((&found["differences"], &found["scored"]), (&json!([]), &json!(3_312)));
 }
 
 #[tokio::test]
 async fn the_document_is_served_before_there_are_facts_and_answers_304_to_its_own_etag() {
     let test = TestApp::new().await;
     let document = test.json("/v1/methodology").await;
-    assert_eq!(document["data"]["methodology_version"], "rds-1.0.0");
+    assert_eq!(document["data"]["methodology_version"], "rds-1.1.0");
     let first = test.get("/v1/methodology").await;
     let etag = first.header("etag").unwrap().to_owned();
     let mut again = crate::support::testapp::signed("GET", "/v1/methodology", "");

@@ -1,4 +1,5 @@
 //! Scores, their recomputation and runs that are held back.
 
+pub mod answers;
 pub mod held_back;
 pub mod methodology;

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 const DOCUMENT: &str = include_str!("../../../../openapi/openapi.json");
 
 /// Fields of open routes whose names contain `score` or `tier`, but which hold no score of a vault or an asset; each with its meaning.
-const NO_SCORES: [(&str, &str); 6] = [
+const NO_SCORES: [(&str, &str); 7] = [
     ("ChainRow.scored_vault_count", "how many have a score, whatever it is"),
+    ("EvidenceCoverage.scoredTvlPercent", "how much has a score, whatever it is"),
     ("Health.lastScoreRun", "when, and no score"),
     ("KeyIdentity.tier", "the plan of a key"),
     ("SecurityEvent.netScore", "readers' votes on a report"),

@@ -24,8 +24,16 @@ pub struct TestDb {
 impl TestDb {
     /// A migrated database without facts.
     pub async fn new() -> TestDb {
+        TestDb::cloned(&template().await).await
+    }
+
+    /// A copy of the database as of the backup, with an incarnation of its own.
+    pub async fn copy_of(backup: &Backup) -> TestDb {
+        TestDb::cloned(&backup.name).await
+    }
+
+    async fn cloned(template: &str) -> TestDb {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let template = template().await;
         let name = format!("rds_test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut admin = admin().await;
         sqlx::query("SELECT pg_advisory_lock($1)").bind(TEMPLATE_LOCK).execute(&mut admin).await.unwrap();

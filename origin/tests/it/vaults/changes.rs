@@ -94,7 +94,7 @@ async fn a_row_has_the_fields_of_the_interface_and_its_own_freshness() {
     {
         assert_eq!(row[field], listed[field], "{field}");
     }
-    assert_eq!(row.as_object().unwrap().len(), 19);
+    assert_eq!(row.as_object().unwrap().len(), 23);
     assert_eq!((&row["score_run_id"], &row["tvl_status"]), (&json!("run-1"), &json!("observed")));
 }
 

@@ -157,7 +157,7 @@ async fn score_history_is_oldest_first_between_two_inclusive_instants() {
         (&all[0]["change_type"], &all[0]["prev_score"], &all[0]["prev_tier"]),
         (&json!("initial"), &Value::Null, &Value::Null)
     );
-    assert_eq!((&all[0]["new_tier"], &all[0]["methodology_version"]), (&json!("Prime"), &json!("rds-1.0.0")));
+    assert_eq!((&all[0]["new_tier"], &all[0]["methodology_version"]), (&json!("Prime"), &json!("rds-1.1.0")));
     let instants: Vec<&str> = all.iter().map(|point| point["observed_at"].as_str().unwrap()).collect();
     assert!(instants.is_sorted());
     let first = instants[0];

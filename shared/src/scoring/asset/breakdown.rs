@@ -5,6 +5,7 @@ use super::{
 };
 use crate::rules::tiers::Tier;
 use crate::scoring::number::{Decimal, MilliPoints, SumUnits};
+use crate::scoring::rubric::DimensionBasis;
 use crate::scoring::{METHODOLOGY_VERSION, named_enum, tables};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -62,6 +63,10 @@ pub struct AssetBreakdown {
     #[cfg_attr(feature = "schema", schemars(with = "alloc::collections::BTreeMap<Dimension, Option<MilliPoints>>"))]
     #[serde(serialize_with = "object")]
     pub dimensions: Vec<(Dimension, Option<MilliPoints>)>,
+    /// Where each of these values comes from.
+    #[cfg_attr(feature = "schema", schemars(with = "alloc::collections::BTreeMap<Dimension, DimensionBasis>"))]
+    #[serde(serialize_with = "bases")]
+    pub dimension_basis: Vec<(Dimension, DimensionBasis)>,
     /// The weighted sum of the dimensions, in points, before any overlay.
     pub weighted_sum: SumUnits,
     /// The overlays that lowered the score, in the order they applied.
@@ -90,6 +95,7 @@ pub fn breakdown(input: &AssetInput, outcome: &AssetOutcome, stored: Option<Mill
     Some(AssetBreakdown {
         category: input.category,
         weights,
+        dimension_basis: Vec::new(),
         dimensions,
         weighted_sum,
         overlays_applied: outcome.overlays.iter().map(AppliedOverlay::from).collect(),
@@ -105,6 +111,10 @@ pub fn breakdown(input: &AssetInput, outcome: &AssetOutcome, stored: Option<Mill
 fn fractions<S: Serializer>(weights: &&'static [(Dimension, u8)], serializer: S) -> Result<S::Ok, S::Error> {
     let fraction = |percent: u8| Decimal { units: i64::from(percent), scale: 2 };
     serializer.collect_map(weights.iter().map(|(dimension, percent)| (dimension, fraction(*percent))))
+}
+
+fn bases<S: Serializer>(bases: &[(Dimension, DimensionBasis)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(bases.iter().map(|(dimension, basis)| (dimension, basis)))
 }
 
 fn object<S: Serializer>(dimensions: &[(Dimension, Option<MilliPoints>)], serializer: S) -> Result<S::Ok, S::Error> {

@@ -34,7 +34,7 @@ impl Headline {
     }
 }
 
-/// The headline from the stored score and the dimensions.
+/// The stored score and its tier; without a stored score, the highest value of a core dimension and no tier.
 pub fn rwa_headline(stored: Option<MilliPoints>, dimensions: &Dimensions) -> Headline {
     if let Some(score) = stored {
         return Headline { status: RwaScoreStatus::Scored, score: Some(score), tier: Some(tier_of(score)) };

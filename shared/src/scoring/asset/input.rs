@@ -79,6 +79,8 @@ pub struct AssetInput {
     /// Interval in which the evidence should be renewed.
     pub cadence_seconds: i64,
     pub review_status: ReviewStatus,
+    /// Greatest score by who can raise the asset's supply ([`supply_limit`](crate::scoring::rubric::supply_limit)); `None` for no limit.
+    pub supply_ceiling: Option<MilliPoints>,
     /// Flags that are active or in cool-down, except those lifted by an override.
     pub hard_fail_flags: HardFailSet,
     /// The overrides in force, for publication only: `hard_fail_flags` already excludes the flags they lift.
@@ -98,6 +100,7 @@ impl AssetInput {
             age_seconds: 0,
             cadence_seconds: super::cadence_seconds(category, None),
             review_status: ReviewStatus::Reviewed,
+            supply_ceiling: None,
             hard_fail_flags: HardFailSet::default(),
             overrides: Vec::new(),
         }
@@ -122,6 +125,7 @@ impl Canonicalize for AssetInput {
             ("hard_fail_flags", Canonical::list(self.hard_fail_flags.iter().map(|flag| flag.as_str().into()))),
             ("lockup_days", i64::from(self.lockup_days).into()),
             ("review_status", self.review_status.as_str().into()),
+            ("supply_ceiling", self.supply_ceiling.into()),
             // A list with one element, so that an unscored underlying and a missing underlying have different hashes.
             ("underlying", self.underlying.map(|value| Canonical::list([score(value)])).into()),
         ])

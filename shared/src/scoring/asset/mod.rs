@@ -60,6 +60,8 @@ pub enum AssetFlag {
     ChainUnprofiled,
     /// `missing_evidence:chain.<sub-score>`: one chain sub-score counted 2.50.
     MissingChainEvidence(ChainSubScore),
+    /// `circular_dependency`: the asset depends on itself through others, so one of its dependencies counted as unscored.
+    CircularDependency,
 }
 
 impl fmt::Display for AssetFlag {
@@ -67,6 +69,7 @@ impl fmt::Display for AssetFlag {
         match self {
             AssetFlag::MissingEvidence(dimension) => write!(f, "missing_evidence:{dimension}"),
             AssetFlag::ChainUnprofiled => f.write_str("chain_unprofiled"),
+            AssetFlag::CircularDependency => f.write_str("circular_dependency"),
             AssetFlag::MissingChainEvidence(sub_score) => write!(f, "missing_evidence:chain.{sub_score}"),
         }
     }

@@ -35,6 +35,8 @@ pub enum OverlayRule {
     StalenessCap,
     /// `review:<status>`: the asset is not fully reviewed.
     Review(ReviewStatus),
+    /// `supply`: few keys or messages can raise the supply, or it is unknown how many.
+    Supply,
     /// `hard_fail:<flag>`: the flag is active or in cooldown.
     HardFail(HardFailFlag),
 }
@@ -65,6 +67,7 @@ impl OverlayRule {
                     OverlayRule::Review(ReviewStatus::Reviewed) => f.write_str("reviewed"),
                     OverlayRule::Review(ReviewStatus::Provisional) => f.write_str("provisionally reviewed"),
                     OverlayRule::Review(ReviewStatus::Unreviewed) => f.write_str("not reviewed"),
+                    OverlayRule::Supply => f.write_str("who can raise the supply"),
                     OverlayRule::HardFail(flag) => f.write_str(flag.reason()),
                 }
             }
@@ -83,6 +86,7 @@ impl fmt::Display for OverlayRule {
             OverlayRule::Staleness => f.write_str("staleness"),
             OverlayRule::StalenessCap => f.write_str("staleness:cap"),
             OverlayRule::Review(status) => write!(f, "review:{status}"),
+            OverlayRule::Supply => f.write_str("supply"),
             OverlayRule::HardFail(flag) => write!(f, "hard_fail:{flag}"),
         }
     }
@@ -156,6 +160,9 @@ pub(super) fn apply(input: &AssetInput, weighted_sum: SumUnits) -> Vec<Overlay> 
         running.cap(OverlayRule::StalenessCap, *cap);
     }
     running.cap(OverlayRule::Review(input.review_status), tables::review_cap(input.review_status));
+    if let Some(ceiling) = input.supply_ceiling {
+        running.cap(OverlayRule::Supply, ceiling);
+    }
     for flag in input.hard_fail_flags.iter() {
         running.cap(OverlayRule::HardFail(flag), tables::hard_fail_cap(flag));
     }

@@ -90,7 +90,7 @@ pub enum OverlayNumbers {
     Staleness(StalenessNumbers),
     /// Numbers of `staleness:cap`.
     StalenessCap(StalenessCapNumbers),
-    /// Numbers of `review`.
+    /// Numbers of `review` and `supply`.
     Review(ReviewNumbers),
     /// Numbers of `hard_fail`.
     HardFail(HardFailNumbers),
@@ -132,9 +132,10 @@ overlay_numbers! {
         /// Caps by age, oldest first; the first whose age is exceeded applies.
         older_than_cadences: Vec<StalenessStep>,
     }
-    /// Numbers of the overlay `review`.
+    /// Numbers of the overlays `review` and `supply`.
     ReviewNumbers {
-        /// Maximum score by review status.
+        /// Maximum score: of `review` by review status; of `supply`, under `unknown`, while a question with `limits_supply` has no evidence.
+        /// `supply` applies to assets with answers, and `unknown` not to those with a signed review.
         caps: ByName<MilliPoints>,
     }
     /// Numbers of the overlay `hard_fail`.
@@ -232,6 +233,11 @@ fn category(category: AssetCategory) -> Category {
     }
 }
 
+/// The cap of an asset of which nobody knows who can raise the supply. The caps of the answers are `score_ceiling` in the rubric.
+fn unknown_supply() -> Vec<(&'static str, MilliPoints)> {
+    alloc::vec![("unknown", tables::rubric::UNKNOWN_SUPPLY_CEILING.into())]
+}
+
 fn overlays() -> Vec<OverlayEntry> {
     use OverlayKind::{Cap, Multiply, Subtract};
     let lockup = |(days, less): &(u32, MilliPoints)| LockupStep {
@@ -287,6 +293,7 @@ fn overlays() -> Vec<OverlayEntry> {
             Cap,
             OverlayNumbers::Review(ReviewNumbers { caps: ByName(ReviewStatus::ALL.iter().map(review).collect()) })
         ),
+        entry("supply", Cap, OverlayNumbers::Review(ReviewNumbers { caps: ByName(unknown_supply()) })),
         entry(
             "hard_fail",
             Cap,

@@ -18,7 +18,7 @@ pub use baskets::BasketRules;
 pub use caps::CapRule;
 pub use checks::{CheckRules, HighConfidenceRules};
 pub use publication::{PublicationRules, RunRules};
-pub use rubric::{AnswerRule, DimensionQuestions, QuestionRule, RubricRules};
+pub use rubric::{AnswerRule, DimensionQuestions, InputQuestion, QuestionRule, RubricRules};
 pub use vault::VaultRules;
 
 use super::decay;
@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
 /// Version of the rules. Every score and every point of a score's history states it.
-pub const METHODOLOGY_VERSION: &str = "rds-1.0.0";
+pub const METHODOLOGY_VERSION: &str = "rds-1.1.0";
 
 /// Everything a score depends on besides its inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,6 +41,8 @@ pub struct Methodology {
     pub numbers: NumberRules,
     /// The tiers, best first.
     pub tiers: Vec<TierRule>,
+    /// The questionnaire: how answers give an asset's dimensions and a protocol's inputs their values.
+    pub rubric: RubricRules,
     /// The rules of the asset score.
     pub asset: AssetRules,
     /// The rules of the vault score.
@@ -66,6 +68,7 @@ impl Methodology {
             methodology_version: METHODOLOGY_VERSION,
             numbers: NumberRules::current(),
             tiers: Tier::ALL.iter().rev().map(|tier| TierRule { tier: *tier, from: tier.floor() }).collect(),
+            rubric: RubricRules::current(),
             asset: AssetRules::current(),
             vault: VaultRules::current(),
             publication: PublicationRules::current(),

@@ -3,8 +3,8 @@
 use super::{ByName, percent, steps};
 use crate::scoring::asset::{AssetCategory, AttestationCadence};
 use crate::scoring::number::{Decimal, MilliPoints};
-use crate::scoring::rubric::{AnswerOption, Hundredths, Question, Questionnaire, SourceKind};
-use crate::scoring::tables::rubric;
+use crate::scoring::rubric::{AnswerOption, Hundredths, ProtocolQuestion, Question, Questionnaire, SourceKind};
+use crate::scoring::tables::{self, rubric};
 use alloc::vec::Vec;
 use serde::Serialize;
 
@@ -20,9 +20,12 @@ pub struct RubricRules {
     pub answering: &'static [&'static str],
     /// Points of a question without evidence.
     pub unknown: MilliPoints,
-    /// Maximum weight, as a fraction, of the questions without evidence; above it a value of `unknown` or more is withheld.
+    /// Maximum points of an aged answer.
+    pub aged: MilliPoints,
+    /// Maximum weight, as a fraction, of the questions without evidence. Above it the dimension has no value, unless the computed value is
+    /// below `unknown`.
     pub max_unknown_weight: Decimal,
-    /// An answer older than this many cadences of its question no longer counts as evidence.
+    /// An answer older than this many cadences of its question has aged.
     pub expires_after_cadences: i64,
     /// Maximum score of an asset in `supply_categories` while a question with `limits_supply` has no evidence.
     pub unknown_supply_ceiling: MilliPoints,
@@ -30,6 +33,28 @@ pub struct RubricRules {
     pub supply_categories: Vec<AssetCategory>,
     /// The questions, by dimension.
     pub dimensions: ByName<DimensionQuestions>,
+    /// How the answers about a protocol give a vault's inputs their values, one step per entry.
+    pub protocol_steps: &'static [&'static str],
+    /// The questions about a protocol or a vault, by input.
+    pub protocol_inputs: ByName<InputQuestion>,
+}
+
+/// One question about a protocol or a vault. Its answer is a value instead of points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InputQuestion {
+    /// The question.
+    pub text: &'static str,
+    /// The form of the value in an answer.
+    pub value: &'static str,
+    /// The kinds of source that may be cited.
+    pub evidence: &'static [SourceKind],
+    /// How often the answer should be renewed; null for a fact that does not age.
+    pub cadence: Option<AttestationCadence>,
+    /// The cadence in seconds; null for a fact that does not age.
+    pub cadence_seconds: Option<i64>,
+    /// Where and how the answer is read.
+    pub how_to_read: &'static str,
 }
 
 /// The questions of one dimension.
@@ -93,6 +118,7 @@ impl RubricRules {
             steps: steps::RUBRIC,
             answering: steps::ANSWERING,
             unknown: rubric::UNKNOWN_POINTS.into(),
+            aged: rubric::AGED_POINTS.into(),
             max_unknown_weight: percent(rubric::MAX_UNKNOWN_WEIGHT),
             expires_after_cadences: rubric::EXPIRES_AFTER_CADENCES,
             unknown_supply_ceiling: rubric::UNKNOWN_SUPPLY_CEILING.into(),
@@ -100,12 +126,27 @@ impl RubricRules {
             dimensions: ByName(
                 rubric::QUESTIONNAIRES.iter().map(|it| (it.dimension.as_str(), dimension(it))).collect(),
             ),
+            protocol_steps: steps::PROTOCOL_ANSWERS,
+            protocol_inputs: ByName(
+                rubric::PROTOCOL_QUESTIONS.iter().map(|it| (it.input.as_str(), input_question(it))).collect(),
+            ),
         }
     }
 }
 
 fn dimension(asked: &Questionnaire) -> DimensionQuestions {
     DimensionQuestions { asks: asked.asks, questions: asked.questions.iter().map(question).collect() }
+}
+
+fn input_question(asked: &ProtocolQuestion) -> InputQuestion {
+    InputQuestion {
+        text: asked.text,
+        value: asked.value,
+        evidence: asked.evidence,
+        cadence: asked.cadence,
+        cadence_seconds: asked.cadence.map(tables::attestation_cadence_seconds),
+        how_to_read: asked.how_to_read,
+    }
 }
 
 fn question(asked: &Question) -> QuestionRule {

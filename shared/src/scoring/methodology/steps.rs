@@ -9,8 +9,10 @@ pub(super) const NUMBERS: &[&str] = &[
 ];
 
 pub(super) const ASSET: &[&str] = &[
+    "The value of a dimension is the number of a signed review with status reviewed, else the value that its answers give by the rubric, else the number of any other review. A dimension without a value has no evidence.",
     "weighted_sum is the sum of weight times value over the dimensions of the category; a dimension without evidence counts missing_evidence.",
     "If the dimensions without evidence weigh more than max_missing_weight, or the category has no weights, the asset is unscored.",
+    "Age and cadence of the evidence are those of the rubric for an asset with answers, and otherwise those of its review. lowest_score and highest_score are the scores with every dimension and the supply limit at the ends of their ranges.",
     "Overlays apply in the listed order. Each may only lower the running score, never below 0; an overlay that would not lower it is not recorded.",
     "Multiplications round to hundred-thousandths of a point. The score is the final running score, rounded to two decimals.",
 ];
@@ -21,10 +23,12 @@ pub(super) const VAULT: &[&str] = &[
     "weighted_sum is the exact sum of weight times vector.",
     "Every cap whose condition applies is listed, in table order. A cap binds when it is below weighted_sum.",
     "raw_score is the minimum of weighted_sum and the listed caps, rounded to two decimals.",
+    "lowest_score and highest_score are the scores with every unknown input at its worst and at its best value, and with the assets at the ends of their ranges. score_coverage is the part of the weight whose inputs are known.",
 ];
 
 pub(super) const ASSET_VECTOR: &[&str] = &[
     "Unavailable exposures count as one exposure of unscored_counts points. An exposure without a score counts unscored_counts points, or its hard_fail_cap if that is lower.",
+    "Exposures with unknown shares count as one exposure with the points of the weakest member, but at least unscored_counts. Exposures by a rule that ages are unavailable once they are older than expires_after_seconds.",
     "Lending: an exposure counts the minimum of its points and its oracle's cap, less the haircut of the first step whose bound its lltv does not exceed, but never below 0. Without an lltv there is no haircut.",
     "Exposures with the same id are merged: their shares add up, and their points are the share-weighted mean, rounded to three decimals.",
     "Holdings: the vector is the share-weighted mean of all exposures, rounded to two decimals. Without holdings there is no vector.",
@@ -79,13 +83,20 @@ pub(super) const CHECK: &[&str] = &[
 
 pub(super) const RUBRIC: &[&str] = &[
     "An answer counts from its date on. Of the answers to a question that are not withdrawn, those of the newest UTC day decide; if they differ, the weakest counts and the question is contradicted.",
-    "An answer counts as evidence until it is older than expires_after_cadences times the cadence of its question. Answers of one day age together, by the latest of them.",
-    "If no answer counts as evidence, the question is unknown and counts unknown. An aged answer, and one withdrawn on its day or later, makes it count the weakest of them if that is less, and the ceiling of that answer stays.",
+    "An answer older than expires_after_cadences times the cadence of its question has aged: it counts its points, but at most aged, and its ceiling stays. Answers of one day age together, by the latest of them.",
+    "If there is no answer, or the newest is withdrawn and no other remains, the question is unknown and counts unknown. Among aged answers of the newest day and answers withdrawn on that day or later, the weakest decides.",
     "The value is the sum of weight times points, rounded half to even to two decimals, and at most the lowest ceiling.",
     "If the unknown questions weigh more than max_unknown_weight and the value is not below unknown, the dimension has no evidence.",
     "lowest and highest range over all answers that the unknown questions can still get, with their ceilings.",
     "The evidence is as old as the answer at which half of the answered weight is reached, freshest first, by age in cadences.",
     "The score of an asset in supply_categories is at most the lowest score_ceiling of its answers to the questions with limits_supply; an unknown one counts unknown_supply_ceiling.",
+];
+
+pub(super) const PROTOCOL_ANSWERS: &[&str] = &[
+    "Of the answers to a question that are not withdrawn, those of the newest UTC day count, and of several the weakest.",
+    "An answer older than expires_after_cadences times the cadence of its question is no evidence. A timelock, signers or an exit that counts less than an unknown one stays, also after a withdrawal.",
+    "Audits add up: audits is the number of firms with a report that is not withdrawn, and newest_audit_days is the age of the newest report.",
+    "A vault's own answer counts before the vault's registry entry, that before an answer about its protocol, and that before the protocol's registry entry.",
 ];
 
 pub(super) const ANSWERING: &[&str] = &[

@@ -5,7 +5,9 @@ use super::{ByName, basis_points, one_in, percent, points, steps, tenths};
 use crate::rules::tiers::Tier;
 use crate::scoring::number::{Decimal, MilliPoints, Ppm};
 use crate::scoring::tables;
-use crate::scoring::vault::{Exit, IncidentClass, Oracle, RequiredInput, Source, Strategy, WorstDependency};
+use crate::scoring::vault::{
+    Exit, ExposureRule, IncidentClass, Oracle, RequiredInput, Source, Strategy, WorstDependency,
+};
 use alloc::vec::Vec;
 use serde::Serialize;
 
@@ -41,6 +43,10 @@ pub struct AssetVectorRules {
     pub steps: &'static [&'static str],
     /// Points of an asset without a score.
     pub unscored_counts: MilliPoints,
+    /// The rules by which exposures may be derived instead of read.
+    pub exposure_rules: ByName<DerivedExposures>,
+    /// Maximum age in seconds of exposures by a rule that ages.
+    pub expires_after_seconds: i64,
     /// Maximum points of a collateral, by its price source.
     pub oracle_caps: ByName<MilliPoints>,
     /// Haircuts by the collateral's liquidation loan-to-value, ascending; the first that fits applies.
@@ -53,6 +59,16 @@ pub struct AssetVectorRules {
     pub worst_weight: Decimal,
     /// Minimum share, as a fraction, from which an exposure can count as the worst exposure.
     pub worst_from_share: Decimal,
+}
+
+/// A rule by which exposures are derived from facts about the vault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DerivedExposures {
+    /// What the rule concludes from which facts.
+    pub statement: &'static str,
+    /// Whether the exposures go out of date.
+    pub ages: bool,
 }
 
 /// A haircut for a liquidation loan-to-value up to a bound.
@@ -258,6 +274,10 @@ fn weights<const N: usize>(names: &[&'static str; N], percents: [u128; N]) -> By
     ByName::zip(names, percents.into_iter().map(|weight| percent(i128::try_from(weight).unwrap_or_default())))
 }
 
+const fn derived(rule: ExposureRule) -> DerivedExposures {
+    DerivedExposures { statement: rule.statement(), ages: rule.ages() }
+}
+
 fn asset_vector() -> AssetVectorRules {
     let haircuts = |table: &[(u32, MilliPoints)]| {
         let step = |(up_to, less): &(u32, MilliPoints)| Haircut {
@@ -270,6 +290,8 @@ fn asset_vector() -> AssetVectorRules {
     AssetVectorRules {
         steps: steps::ASSET_VECTOR,
         unscored_counts: tables::UNSCORED_COUNTS,
+        exposure_rules: ByName(ExposureRule::ALL.iter().map(|it| (it.as_str(), derived(*it))).collect()),
+        expires_after_seconds: tables::EXPOSURE_CADENCE_SECONDS * tables::rubric::EXPIRES_AFTER_CADENCES,
         oracle_caps: ByName(Oracle::ALL.iter().map(|it| (it.as_str(), tables::oracle_cap(*it))).collect()),
         lltv_haircuts: haircuts(&tables::LLTV_HAIRCUTS),
         same_peg_haircuts: haircuts(&tables::SAME_PEG_HAIRCUTS),

@@ -120,7 +120,7 @@ pub struct DepositInputs {
 pub struct PublishedExposure {
     /// Id of the asset or vault.
     pub id: String,
-    /// Share of the vault, as a fraction.
+    /// Share of the vault, as a fraction; 0 and without meaning if `exposures_status` is `shares_unknown`.
     pub share: Ppm,
     /// Published score of the asset, or asset vector of the nested vault; null if unscored.
     pub score: Option<MilliPoints>,

@@ -138,7 +138,11 @@ impl Part {
             question,
             state,
             answer,
-            points: if state.is_known() { worth } else { worth.min(tables::UNKNOWN_POINTS) },
+            points: match state {
+                PartState::Answered | PartState::Contradicted => worth,
+                PartState::Aged => worth.min(tables::AGED_POINTS),
+                PartState::Withdrawn | PartState::Unknown => worth.min(tables::UNKNOWN_POINTS),
+            },
             ceiling: answer.and_then(|answer| answer.ceiling),
             observed_at,
             also_given,

@@ -34,12 +34,13 @@
 //!
 //! **R2 and R8, what an aged answer counts.** The draft said that answers age, but not what an aged answer counts. Up to four cadences,
 //! the age at which methodology 2.6 calls evidence expired, an answer counts in full, and the asset's staleness overlays show its age. An
-//! older answer is not evidence: its weight is unknown, it counts its points or 2.50, whichever is less, and its ceiling stays. Otherwise
-//! a loss would stop counting after some time. Only a newer answer replaces an aged one.
+//! older answer has aged: it counts its points or 4.90, whichever is less, like the score of an asset with expired evidence, and its ceiling
+//! stays. It is still evidence, so the dimension keeps its value; a dimension in which every answer has aged is at most 4.90. Ageing
+//! therefore never raises a value. Only a newer answer replaces an aged one.
 //!
-//! **Withdrawal.** A withdrawn answer does not count while another valid answer remains, so that a mistake or a contradiction can be
-//! resolved. If no valid answer remains, the withdrawn answer counts like an aged one, because methodology 2.3 does not allow a value
-//! below 2.50 to be replaced by no value. Only an answer with a source can raise a value.
+//! **Withdrawal.** A withdrawn answer does not count while another one remains, so that a mistake or a contradiction can be resolved. If
+//! none remains, the question is unknown. A withdrawn answer that is worth less than 2.50 then keeps its points and its ceiling, because
+//! methodology 2.3 does not allow a value below 2.50 to be replaced by no value. Only an answer with a source can raise a value.
 //!
 //! **R6, equal age.** Sources state days, not instants, so "equal" means the same UTC day. All answers of the day are kept, the weakest
 //! counts, and the part is `contradicted`. A better source with an older date does not take precedence (R10). A reviewer who trusts an
@@ -77,14 +78,20 @@
 //! points. Now both count 4.00.
 
 mod answer;
+mod asset;
 mod outcome;
+mod protocol;
 mod question;
 mod refresh;
 mod set;
 mod supply;
 
 pub use answer::{Answer, Ignored, IgnoredReason};
+pub use asset::{AssetEvidence, DimensionBasis, DimensionEvidence, EnteredNumbers};
 pub use outcome::{AppliedCeiling, DimensionOutcome, NoValue, Part, PartState};
+pub use protocol::{
+    Audit, Audits, Dated, ProtocolAnswer, ProtocolFacts, ProtocolInput, ProtocolQuestion, ProtocolValue,
+};
 pub use question::{AnswerOption, Hundredths, Question, Questionnaire, SourceKind};
 pub use refresh::{Refresh, asset_refresh};
 pub use set::{AnswerSet, Attested, SourcedAnswer, status};
@@ -105,7 +112,7 @@ pub fn evaluate<'a>(dimension: Dimension, answers: &[Answer<'a>], now: Timestamp
     let (heard, ignored) = answer::sort_out(questionnaire, answers, now);
     let parts: Vec<Part> =
         questionnaire.questions.iter().map(|question| answer::settle(question, &heard, now)).collect();
-    let weight_known = parts.iter().filter(|part| part.state.is_known()).map(|part| part.question.weight).sum();
+    let weight_known = parts.iter().filter(|part| part.state.has_evidence()).map(|part| part.question.weight).sum();
     let weight_unknown = 100_u8.saturating_sub(weight_known);
     let uncapped = value(parts.iter().map(|part| (part, part.points, None)));
     let computed = value(parts.iter().map(|part| (part, part.points, part.ceiling)));

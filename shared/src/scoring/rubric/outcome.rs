@@ -86,9 +86,14 @@ named_enum! {
 }
 
 impl PartState {
-    /// Whether the question has an answer that counts as evidence.
+    /// Whether the question has an answer that counts in full.
     pub const fn is_known(self) -> bool {
         matches!(self, PartState::Answered | PartState::Contradicted)
+    }
+
+    /// Whether the question has an answer that counts in full, or one that has aged.
+    pub const fn has_evidence(self) -> bool {
+        matches!(self, PartState::Answered | PartState::Contradicted | PartState::Aged)
     }
 }
 

@@ -40,6 +40,7 @@ impl fmt::Display for Hundredths {
 
 named_enum! {
     /// The kind of source from which an answer was taken.
+    #[cfg_attr(feature = "schema", schemars(rename = "AnswerSourceKind"))]
     pub enum SourceKind {
         /// A published text: terms, a report, documentation, a public register.
         Document = "document",

@@ -52,7 +52,7 @@ impl Canonicalize for SourcedAnswer<'_> {
 /// may give the same answers other points. The text does not depend on the current time, so a signature stays valid when answers age.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerSet<'a> {
-    /// The subject: chain and address, as in `1:0x…`.
+    /// Id of the asset.
     pub subject: &'a str,
     /// The answers, also the withdrawn ones.
     pub answers: &'a [SourcedAnswer<'a>],

@@ -76,7 +76,7 @@ pub const FRESHNESS: [(i64, FreshnessStatus); 3] =
     [(1, FreshnessStatus::Fresh), (2, FreshnessStatus::Aging), (4, FreshnessStatus::Stale)];
 /// Evidence cadence without an attestation, for categories whose evidence is on chain: 7 days.
 pub const ON_CHAIN_CADENCE_SECONDS: i64 = 604_800;
-/// Evidence cadence without an attestation, for the other categories: 31 days.
+/// Evidence cadence without an attestation, for categories whose evidence is not on chain: 31 days.
 pub const OFF_CHAIN_CADENCE_SECONDS: i64 = 2_678_400;
 
 /// Largest deviation of the sum of the backing shares from one: 0.5 percent.

@@ -3,10 +3,14 @@
 use super::mp;
 use crate::rules::tiers::Tier;
 use crate::scoring::MilliPoints;
-use crate::scoring::vault::{CapId, Exit, IncidentClass, Oracle, Source, Strategy, WorstDependency};
+use crate::scoring::vault::{CapId, Exit, IncidentClass, Oracle, Signers, Source, Strategy, Timelock, WorstDependency};
 
 /// Weights of the asset, platform, control and history vectors, in percent.
 pub const VECTOR_WEIGHTS: [i64; 4] = [35, 30, 20, 15];
+
+/// How often exposures that age should be read again: 7 days. After [`EXPIRES_AFTER_CADENCES`](super::rubric::EXPIRES_AFTER_CADENCES) of
+/// these they are unavailable.
+pub const EXPOSURE_CADENCE_SECONDS: i64 = 604_800;
 
 /// Weights of the mean and of the worst exposure in the asset vector, in tenths.
 pub const BLEND: (u128, u128) = (7, 3);
@@ -109,6 +113,29 @@ pub const SIGNERS_NOBODY_OR_VOTE: MilliPoints = MilliPoints::MAX;
 pub const SIGNERS_SINGLE: MilliPoints = mp(1000);
 /// Points of unknown signers.
 pub const SIGNERS_UNKNOWN: MilliPoints = mp(3000);
+
+/// Points of a timelock.
+pub fn timelock_points(timelock: Timelock) -> MilliPoints {
+    match timelock {
+        Timelock::Immutable => TIMELOCK_IMMUTABLE,
+        Timelock::Seconds(seconds) => super::at_least(seconds, &TIMELOCK, TIMELOCK_NONE),
+        Timelock::Unknown => TIMELOCK_UNKNOWN,
+    }
+}
+
+/// Points of the signers.
+pub fn signers_points(signers: Signers) -> MilliPoints {
+    match signers {
+        Signers::Immutable | Signers::Dao => SIGNERS_NOBODY_OR_VOTE,
+        Signers::Eoa => SIGNERS_SINGLE,
+        Signers::Multisig { threshold, owners } => {
+            let mut steps = MULTISIG.iter();
+            let reached = steps.find(|((least, of), _)| threshold >= *least && owners >= *of);
+            reached.map_or(SIGNERS_SINGLE, |(_, points)| *points)
+        }
+        Signers::Unknown => SIGNERS_UNKNOWN,
+    }
+}
 
 /// Points of the exit part of the control vector.
 pub const fn exit_points(exit: Exit) -> MilliPoints {

@@ -35,21 +35,36 @@ pub(super) fn score(input: &VaultInput) -> Option<MilliPoints> {
 /// Merges the exposures by id. Otherwise an asset split over many markets could stay below the 5 percent from which an exposure can count
 /// as the worst exposure.
 fn merged(input: &VaultInput) -> Vec<Merged> {
-    if input.exposures_status == ExposuresStatus::Unavailable {
-        return alloc::vec![Merged { share: 1, points: tables::UNSCORED_COUNTS }];
+    match input.exposures_status {
+        ExposuresStatus::Observed => {}
+        ExposuresStatus::SharesUnknown => {
+            // A bound below 3.00 would make knowing the members worse than knowing nothing.
+            let bound = weakest(input).map_or(tables::UNSCORED_COUNTS, |points| points.max(tables::UNSCORED_COUNTS));
+            return alloc::vec![Merged { share: 1, points: bound }];
+        }
+        ExposuresStatus::Unavailable => return alloc::vec![Merged { share: 1, points: tables::UNSCORED_COUNTS }],
     }
     let mut by_id: BTreeMap<&str, (u128, u128)> = BTreeMap::new();
     for exposure in &input.exposures {
-        let points = match input.asset_mode {
-            AssetMode::Lending => lent_against(exposure),
-            AssetMode::Holdings => counted(exposure),
-        };
+        let points = points(input.asset_mode, exposure);
         let (share, sum) = by_id.entry(&exposure.id).or_default();
         *share += u128::from(exposure.share_ppm);
         *sum += u128::from(exposure.share_ppm) * points.wide();
     }
     let held = by_id.into_values().filter(|(share, _)| *share > 0);
     held.map(|(share, sum)| Merged { share, points: milli(sum, share) }).collect()
+}
+
+/// The points of the weakest exposure; `None` without exposures.
+pub(super) fn weakest(input: &VaultInput) -> Option<MilliPoints> {
+    input.exposures.iter().map(|exposure| points(input.asset_mode, exposure)).min()
+}
+
+pub(super) fn points(mode: AssetMode, exposure: &Exposure) -> MilliPoints {
+    match mode {
+        AssetMode::Lending => lent_against(exposure),
+        AssetMode::Holdings => counted(exposure),
+    }
 }
 
 /// Points of an exposure: the score of its asset; for an unscored asset, the lower of 3.00 and the hard-fail cap.

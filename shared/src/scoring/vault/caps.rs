@@ -1,7 +1,7 @@
 //! Caps: upper bounds of a vault's score, independent of its vectors' weighted sum.
 
 use super::asset_vector::counted;
-use super::{AssetMode, Incident, Signers, Timelock, VaultInput};
+use super::{AssetMode, ExposuresStatus, Incident, Signers, Timelock, VaultInput};
 use crate::scoring::number::{MilliPoints, SumUnits};
 use crate::scoring::{named_enum, tables};
 use alloc::vec::Vec;
@@ -91,6 +91,8 @@ pub(super) fn applying(input: &VaultInput, vectors: [MilliPoints; 4], weighted_s
 fn hard_failed(input: &VaultInput) -> Option<MilliPoints> {
     match input.asset_mode {
         AssetMode::Lending => input.deposit_score.filter(|_| input.deposit_hard_fail),
+        // Without shares it is unknown whether a failed holding reaches 5 percent; it lowers the bound of the asset vector instead.
+        AssetMode::Holdings if input.exposures_status != ExposuresStatus::Observed => None,
         AssetMode::Holdings => {
             let failed = input.exposures.iter().filter(|exposure| {
                 exposure.hard_fail_cap.is_some() && exposure.share_ppm >= tables::HOLDING_HARD_FAIL_PPM

@@ -22,6 +22,8 @@ named_enum! {
         CustomOracle = "custom_oracle",
         /// The vault can be changed without a delay.
         UpgradeableNoTimelock = "upgradeable_no_timelock",
+        /// The members of the exposures are known, but not their shares.
+        UnknownShares = "unknown:shares",
         UnknownTimelock = "unknown:timelock",
         UnknownSigners = "unknown:signers",
         UnknownExit = "unknown:exit",
@@ -39,9 +41,12 @@ named_enum! {
 pub(super) fn raised(input: &VaultInput) -> Vec<Flag> {
     let (platform, control, history) = (&input.platform, &input.control, &input.history);
     let lending = input.asset_mode == AssetMode::Lending;
+    let shares_known = input.exposures_status != ExposuresStatus::SharesUnknown;
     let total: u128 = input.exposures.iter().map(|exposure| u128::from(exposure.share_ppm)).sum();
     let any = |holds: &dyn Fn(u128, Oracle) -> bool| {
-        lending && input.exposures.iter().any(|exposure| holds(exposure.share_ppm.into(), exposure.oracle))
+        lending
+            && shares_known
+            && input.exposures.iter().any(|exposure| holds(exposure.share_ppm.into(), exposure.oracle))
     };
     let conditions = [
         (Flag::ExposuresUnavailable, input.exposures_status == ExposuresStatus::Unavailable),
@@ -59,6 +64,7 @@ pub(super) fn raised(input: &VaultInput) -> Vec<Flag> {
             Flag::UpgradeableNoTimelock,
             control.timelock == Timelock::Seconds(0) && control.signers != Signers::Immutable,
         ),
+        (Flag::UnknownShares, input.exposures_status == ExposuresStatus::SharesUnknown),
         (Flag::UnknownTimelock, control.timelock == Timelock::Unknown),
         (Flag::UnknownSigners, control.signers == Signers::Unknown),
         (Flag::UnknownExit, control.exit == Exit::Unknown),

@@ -20,6 +20,8 @@ named_enum! {
     pub enum ExposuresStatus {
         /// The exposures were read.
         Observed = "observed",
+        /// All members are known, but not their shares; they count as one exposure with the points of the weakest member, at least 3.00.
+        SharesUnknown = "shares_unknown",
         /// The exposures could not be read; they count as one exposure of 3.00 points.
         Unavailable = "unavailable",
     }
@@ -49,12 +51,79 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// The rule by which exposures were derived from facts about the vault, instead of being read.
+    pub enum ExposureRule {
+        /// One isolated market, whose name states the collateral.
+        IsolatedMarket = "isolated_market",
+        /// Two isolated markets of one pair lend against each other and nothing else.
+        IsolatedPair = "isolated_pair",
+        /// A wrapper of one vault, which its name, chain and asset identify.
+        WrappedVault = "wrapped_vault",
+        /// The deposit asset is itself a vault share.
+        DepositShare = "deposit_share",
+        /// A vault that names one asset and does not lend.
+        SingleAsset = "single_asset",
+        /// A constant-product pool holds both of its assets at equal value.
+        ConstantProduct = "constant_product",
+        /// The assets of a pool are named; their shares change with every trade.
+        PoolMembers = "pool_members",
+        /// The debt of each strategy, as published.
+        StrategyDebt = "strategy_debt",
+        /// The supply to each market, as read.
+        MarketSupply = "market_supply",
+    }
+}
+
+impl ExposureRule {
+    /// Whether the exposures go out of date. Those that a contract fixes do not.
+    pub const fn ages(self) -> bool {
+        matches!(self, ExposureRule::StrategyDebt | ExposureRule::MarketSupply)
+    }
+
+    /// Whether exposures of this age, in seconds, no longer count.
+    pub const fn is_outdated(self, age_seconds: i64) -> bool {
+        self.ages() && age_seconds > tables::EXPOSURE_CADENCE_SECONDS * tables::rubric::EXPIRES_AFTER_CADENCES
+    }
+
+    /// What the rule concludes from which facts.
+    pub const fn statement(self) -> &'static str {
+        match self {
+            ExposureRule::IsolatedMarket => {
+                "An isolated lending market has the one collateral that its contract's name states: share 1, oracle twap."
+            }
+            ExposureRule::IsolatedPair => {
+                "The two markets of one isolated pair on one chain lend against each other and nothing else: share 1, oracle unknown."
+            }
+            ExposureRule::WrappedVault => {
+                "A wrapper holds the one vault that its name, its chain and its deposit asset identify: share 1, no oracle."
+            }
+            ExposureRule::DepositShare => {
+                "A vault whose deposit asset is a vault share holds that vault: share 1, no oracle."
+            }
+            ExposureRule::SingleAsset => "A vault that names one asset and does not lend holds that asset: share 1.",
+            ExposureRule::ConstantProduct => {
+                "A constant-product pool of two assets with different price references holds both at equal value: share 0.5 each."
+            }
+            ExposureRule::PoolMembers => {
+                "A concentrated, stable or weighted pool holds the assets that it names, and no others; their shares are unknown."
+            }
+            ExposureRule::StrategyDebt => {
+                "A vault of vaults holds what it lent to each of its strategies, as published."
+            }
+            ExposureRule::MarketSupply => {
+                "A curated vault holds what it supplied to each of its markets, as read at a block."
+            }
+        }
+    }
+}
+
 /// An asset or nested vault that a vault holds or lends against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposure {
     /// The asset's id; exposures with the same id are merged.
     pub id: String,
-    /// Share of the vault, in parts per million.
+    /// Share of the vault, in parts per million; 0 and without meaning if shares are unknown.
     pub share_ppm: u32,
     /// Published score of the asset, or the asset vector of a nested vault; null counts at most 3.00.
     pub score: Option<MilliPoints>,

@@ -11,14 +11,16 @@ mod flags;
 mod history;
 mod input;
 mod platform;
+mod range;
 
 pub use caps::{Cap, CapId};
 pub use flags::{Flag, outlier_apr};
 pub use input::{
-    AssetMode, ControlInput, Exit, Exposure, ExposuresStatus, HistoryInput, Incident, IncidentClass, Oracle,
-    PlatformInput, Signers, Source, Strategy, Timelock, VaultInput, WorstDependency,
+    AssetMode, ControlInput, Exit, Exposure, ExposureRule, ExposuresStatus, HistoryInput, Incident, IncidentClass,
+    Oracle, PlatformInput, Signers, Source, Strategy, Timelock, VaultInput, WorstDependency,
 };
 pub use platform::platform_sum_tier;
+pub use range::{AssetRanges, VaultRange, asset_range, range};
 
 use super::number::{MilliPoints, SumUnits};
 use super::{named_enum, tables};

@@ -1,8 +1,12 @@
 //! Checks of answers to the questionnaire: only permitted answers, each with a source that can be opened.
 
 use super::fields::Check;
-use rds_facts::AssetAnswer;
-use rds_shared::scoring::tables::rubric::{RUBRIC_VERSION, questionnaire};
+use crate::attestation;
+use rds_facts::{AnswerAttestation, AssetAnswer, ProtocolAnswer};
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::scoring::rubric::SourceKind;
+use rds_shared::scoring::tables::rubric::{RUBRIC_VERSION, protocol_question, questionnaire};
+use rds_store::At;
 
 /// Maximum bytes of a source's address, which is part of the primary key; Postgres limits a key's size.
 const MAX_SOURCE_URL: usize = 1_000;
@@ -11,24 +15,71 @@ impl Check {
     pub(super) fn asset_answer(&mut self, one: &AssetAnswer) {
         self.header(one.observed_at, &one.source);
         self.slug("asset_id", &one.asset_id);
-        self.text("source_title", &one.source_title);
-        self.url("source_url", Some(&one.source_url));
-        if one.source_url.len() > MAX_SOURCE_URL {
+        self.citation(&one.source_title, &one.source_url, one.note.as_ref(), one.as_of, one.observed_at);
+        self.permitted(one);
+    }
+
+    pub(super) fn protocol_answer(&mut self, one: &ProtocolAnswer) {
+        self.header(one.observed_at, &one.source);
+        self.text("subject", &one.subject);
+        self.citation(&one.source_title, &one.source_url, one.note.as_ref(), one.as_of, one.observed_at);
+        if self.is_current(&one.rubric_version) {
+            self.accepted(protocol_question(one.input).evidence, one.source_kind);
+        }
+        if let Err(reason) = one.typed() {
+            self.wrong("value", reason);
+        }
+    }
+
+    pub(super) fn answer_attestation(&mut self, signed: &AnswerAttestation) {
+        self.header(signed.observed_at, &signed.source);
+        self.slug("asset_id", &signed.asset_id);
+        self.slug("reviewer_id", &signed.reviewer_id);
+        self.slug("key_id", &signed.key_id);
+        if ContentHash::parse(&signed.answers_hash).is_none_or(|hash| hash.to_hex() != signed.answers_hash) {
+            self.wrong("answers_hash", "must be 64 lower-case hex digits");
+        }
+        if signed.signed_at > signed.observed_at {
+            self.wrong("signed_at", "must not be after observed_at");
+        }
+        if attestation::bytes::<64>(&signed.signature).is_none() {
+            self.wrong("signature", "must be 128 lower-case hex digits");
+        }
+    }
+
+    fn citation(&mut self, title: &str, url: &String, note: Option<&String>, as_of: At, observed_at: At) {
+        self.text("source_title", title);
+        self.url("source_url", Some(url));
+        if url.len() > MAX_SOURCE_URL {
             self.wrong("source_url", format!("must have at most {MAX_SOURCE_URL} bytes"));
         }
-        self.optional_text("note", one.note.as_ref());
-        if one.as_of > one.observed_at {
+        self.optional_text("note", note);
+        if as_of > observed_at {
             self.wrong("as_of", "must not be after observed_at");
         }
-        self.permitted(one);
+    }
+
+    /// Whether the answer is to the questionnaire in force.
+    fn is_current(&mut self, version: &str) -> bool {
+        let is_current = version == RUBRIC_VERSION;
+        if !is_current {
+            let reason = format!("{version:?} is not a known version; the current one is {RUBRIC_VERSION}");
+            self.wrong("rubric_version", reason);
+        }
+        is_current
+    }
+
+    fn accepted(&mut self, evidence: &[SourceKind], kind: SourceKind) {
+        if !evidence.contains(&kind) {
+            let accepted: Vec<_> = evidence.iter().map(|kind| kind.as_str()).collect();
+            self.wrong("source_kind", format!("must be one of {} for this question", accepted.join(", ")));
+        }
     }
 
     /// Checks version, question, kind of source and answer against the questionnaire.
     fn permitted(&mut self, one: &AssetAnswer) {
-        if one.rubric_version != RUBRIC_VERSION {
-            let reason =
-                format!("{:?} is not a known version; the current one is {RUBRIC_VERSION}", one.rubric_version);
-            return self.wrong("rubric_version", reason);
+        if !self.is_current(&one.rubric_version) {
+            return;
         }
         let asked = questionnaire(one.dimension);
         let Some(question) = asked.question(&one.question) else {
@@ -41,10 +92,7 @@ impl Check {
             );
             return self.wrong("question", reason);
         };
-        if !question.evidence.contains(&one.source_kind) {
-            let accepted: Vec<_> = question.evidence.iter().map(|kind| kind.as_str()).collect();
-            self.wrong("source_kind", format!("must be one of {} for this question", accepted.join(", ")));
-        }
+        self.accepted(question.evidence, one.source_kind);
         match question.answer(&one.answer) {
             None => {
                 let permitted: Vec<_> = question.answers.iter().map(|answer| answer.id).collect();

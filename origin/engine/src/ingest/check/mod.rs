@@ -6,6 +6,7 @@ mod answer;
 mod basket;
 mod event;
 mod evidence;
+mod exposure;
 mod fields;
 mod holdings;
 mod mapping;
@@ -18,22 +19,15 @@ use fields::Check;
 
 use super::observation::{Complaint, Observation};
 use rds_facts::{
-    Asset, AssetReview, BackingProfile, Chain, Curator, Exposure, ExposurePart, Points, Protocol, Reward, SignerSet,
-    Signing, Vault, VaultState,
+    Asset, AssetReview, BackingProfile, Chain, Curator, Points, Protocol, Reward, SignerSet, Signing, Vault, VaultState,
 };
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::RewardType;
 use rds_shared::scoring::Ppm;
 use rds_shared::scoring::asset::{Backing, Dimension, Dimensions};
 use rds_shared::scoring::decimal::from_float;
-use rds_shared::scoring::vault::ExposuresStatus;
 use rds_store::At;
-use std::collections::{BTreeSet, HashSet};
-
-/// Maximum parts of one vault's exposure.
-const MAX_PARTS: usize = 1_000;
-/// Maximum wrappers, feeds or bridges of one part.
-const MAX_BETWEEN: usize = 50;
+use std::collections::BTreeSet;
 
 /// Checks an observation and converts it to its canonical form. Returns its faults and its `observed_at`, which the caller compares with
 /// the clock.
@@ -46,6 +40,7 @@ pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>
         Observation::Asset(asset) => check.asset(asset),
         Observation::AssetReview(review) => check.review(review),
         Observation::AssetAnswer(answer) => check.asset_answer(answer),
+        Observation::ProtocolAnswer(answer) => check.protocol_answer(answer),
         Observation::Vault(vault) => check.vault(vault),
         Observation::VaultState(state) => check.state(state),
         Observation::Reward(reward) => check.reward(reward),
@@ -64,6 +59,7 @@ pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>
         Observation::Mapping(mapping) => check.mapping(mapping),
         Observation::Reviewer(reviewer) => check.reviewer(reviewer),
         Observation::Attestation(attestation) => check.attestation(attestation),
+        Observation::AnswerAttestation(signed) => check.answer_attestation(signed),
         Observation::RwaSource(source) => check.rwa_source(source),
         Observation::RwaObservation(observation) => check.rwa_observation(observation),
         Observation::RwaCandidate(candidate) => check.rwa_candidate(candidate),
@@ -305,68 +301,5 @@ impl Check {
             self.wrong("apr", "must be 0 for points, which have no price");
         }
         self.url("source_url", reward.source_url.as_ref());
-    }
-
-    fn exposure(&mut self, exposure: &mut Exposure) {
-        self.header(exposure.observed_at, &exposure.source);
-        self.vault_id("vault_id", &mut exposure.vault_id);
-        if exposure.status == ExposuresStatus::Unavailable && !exposure.parts.is_empty() {
-            self.wrong("parts", "must be empty when the exposures are unavailable");
-        }
-        if exposure.parts.len() > MAX_PARTS {
-            return self.wrong("parts", format!("must have at most {MAX_PARTS} entries"));
-        }
-        for (place, part) in exposure.parts.iter_mut().enumerate() {
-            self.part(&format!("parts[{place}]"), part);
-            if part.vault_id.as_deref() == Some(&exposure.vault_id) {
-                self.wrong(format!("parts[{place}].vault_id"), "must not be the vault itself");
-            }
-        }
-        let total: u64 = exposure.parts.iter().map(|part| u64::from(part.share.0)).sum();
-        if total > 1_000_000 {
-            self.wrong("parts", "shares must not sum to more than 1");
-        }
-    }
-
-    fn part(&mut self, field: &str, part: &mut ExposurePart) {
-        match (&mut part.vault_id, &part.asset_id) {
-            (Some(vault_id), None) => self.vault_id(&format!("{field}.vault_id"), vault_id),
-            (None, Some(asset_id)) => self.slug(&format!("{field}.asset_id"), asset_id),
-            _ => self.wrong(field, "needs exactly one of asset_id and vault_id"),
-        }
-        self.number(&format!("{field}.lltv"), part.lltv, 0.0, 1.0);
-        self.route(field, part);
-    }
-
-    /// Checks the wrappers, oracles and bridges between the vault and an asset. A part that is an inner vault has none of them, because
-    /// the inner vault's own exposure lists them.
-    fn route(&mut self, field: &str, part: &mut ExposurePart) {
-        let lengths =
-            [("wrappers", part.wrappers.len()), ("oracles", part.oracles.len()), ("bridges", part.bridges.len())];
-        for (name, length) in lengths.into_iter().filter(|(_, length)| *length > 0) {
-            if part.asset_id.is_none() {
-                self.wrong(format!("{field}.{name}"), "is allowed only for a part with asset_id");
-            }
-            if length > MAX_BETWEEN {
-                self.wrong(format!("{field}.{name}"), format!("must have at most {MAX_BETWEEN} entries"));
-            }
-        }
-        let mut named = HashSet::new();
-        for (list, contracts) in [("wrappers", &mut part.wrappers), ("oracles", &mut part.oracles)] {
-            for (place, contract) in contracts.iter_mut().enumerate() {
-                let field = format!("{field}.{list}[{place}]");
-                self.contract_id(&field, contract);
-                if !named.insert((list, contract.as_str())) {
-                    self.wrong(field, "must not occur twice");
-                }
-            }
-        }
-        for (place, bridge) in part.bridges.iter().enumerate() {
-            let field = format!("{field}.bridges[{place}].id");
-            self.mapping_id(&field, &bridge.id);
-            if !named.insert(("bridges", bridge.id.as_str())) {
-                self.wrong(field, "must not occur twice");
-            }
-        }
     }
 }

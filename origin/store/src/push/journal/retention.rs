@@ -236,8 +236,8 @@ async fn numbered_up_to(connection: &mut PgConnection) -> Result<String, StoreEr
 /// Returns `None` if the partition is still needed; otherwise a mark with which `is_as_it_was` detects rows that were inserted
 /// later: the numbering snapshot (operations) or the highest number (journal).
 ///
-/// Operations are needed while one of them is unnumbered or was numbered at or after `keep`. Journal rows are needed while one of
-/// them is not older than `keep` or its operation still exists.
+/// A partition of operations is needed while one of them is unnumbered or was numbered at or after `keep` (see [`kept_from`]). A partition
+/// of the journal is needed while one of its rows is not older than `keep` or belongs to an operation that still exists.
 async fn spare(
     connection: &mut PgConnection,
     table: Table,

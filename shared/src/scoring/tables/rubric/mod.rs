@@ -9,6 +9,9 @@ mod credit;
 mod exit;
 mod operation;
 mod price;
+mod protocol;
+
+pub use protocol::{PROTOCOL_QUESTIONS, protocol_question};
 
 use crate::scoring::asset::{AssetCategory, AttestationCadence, Dimension};
 use crate::scoring::rubric::SourceKind::{self, Chain, Dataset, Document, Repository};
@@ -21,8 +24,11 @@ pub const UNKNOWN_POINTS: Hundredths = Hundredths::saturating(250);
 /// A dimension has no value when questions of more than this weight (in percent) are without evidence, unless the value computed from
 /// all questions is below [`UNKNOWN_POINTS`].
 pub const MAX_UNKNOWN_WEIGHT: u8 = 40;
-/// An answer older than this many cadences of its question no longer counts as evidence. Freshness is `expired` from the same age on.
+/// An answer older than this many cadences of its question has aged and counts at most [`AGED_POINTS`]. Freshness is `expired` from the same
+/// age on.
 pub const EXPIRES_AFTER_CADENCES: i64 = 4;
+/// Points of an aged answer are at most 4.90, like the score of an asset with expired evidence.
+pub const AGED_POINTS: Hundredths = Hundredths::saturating(490);
 /// Upper bound of an asset's score while it is unknown who can raise the supply: 7.90, below Prime, like the cap of a provisional review.
 pub const UNKNOWN_SUPPLY_CEILING: Hundredths = Hundredths::saturating(790);
 

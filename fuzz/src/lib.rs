@@ -16,15 +16,23 @@
 //! | [`envelopes`] | decision envelopes, evidence | an envelope has exactly one serialised form |
 //! | [`checks`] | a check's body | a refusal names a field; an accepted portfolio is within its bounds |
 //! | [`urls`] | webhook targets | an accepted target parses back to itself and is public |
+//! | [`abi`] | contracts' return data | a decoded value encodes to data that decodes to the same value |
+//! | [`reader`] | answers of the chain reader | an accepted answer is of the requested block, and keeps every record |
+//! | [`follow`] | reported blocks | the kept blocks are a chain, and a final block never leaves it |
+//! | [`failure`] | providers' JSON-RPC responses | only a revert with status 200 is a fact about a contract |
 
+pub mod abi;
 pub mod addresses;
 pub mod checks;
 pub mod conditions;
 pub mod credentials;
 pub mod cursors;
 pub mod envelopes;
+pub mod failure;
+pub mod follow;
 pub mod observations;
 pub mod query;
+pub mod reader;
 pub mod signatures;
 pub mod target;
 pub mod urls;
@@ -45,6 +53,10 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     ("envelopes", envelopes::holds),
     ("checks", checks::holds),
     ("urls", urls::holds),
+    ("abi", abi::holds),
+    ("reader", reader::holds),
+    ("follow", follow::holds),
+    ("failure", failure::holds),
 ];
 
 /// The first byte, which selects an alternative, and the remaining text; `None` if there is no byte or the text is not UTF-8.

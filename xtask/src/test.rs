@@ -116,9 +116,9 @@ fn rust(cache: &Cache, tally: &mut Tally) -> Result<()> {
 fn in_wasm(cache: &Cache, tally: &mut Tally) -> Result<()> {
     let log = workspace::log("wasm-tests");
     let bare = wasm_toolchain::find(cache, Target::BareMetal)?;
-    let mut step = Step::start("shared without std");
+    let mut step = Step::start("shared and chain without std");
     let mut cargo = bare.cargo();
-    cargo.args(["check", "--locked", "--package", "rds-shared", "--target"]);
+    cargo.args(["check", "--locked", "--package", "rds-shared", "--package", "rds-chain", "--target"]);
     cargo.arg(Target::BareMetal.triple());
     command::run(&mut step, cargo, &log, TIMEOUT)?;
     step.done("compiles");

@@ -121,25 +121,26 @@ describe('the public data sets', { skip }, () => {
     assert.deepEqual(shown.map(({ outcome }) => outcome).filter((outcome) => outcome === 'price_loss'), []);
     assert.ok(shown.length > 0 || meta.notice.includes('No row is published yet'), meta.notice);
     const coverage = (await list('model-health')).find(({ name }) => name === 'exposure_coverage');
-    assert.equal(coverage.count, 0, 'no source provides the exposures of real vaults');
+    assert.ok(coverage.count > 0 && coverage.count < coverage.of / 10, 'rules derive the exposures of few vaults');
   });
 
   test('leave the others unscored, with null for the missing inputs', async () => {
-    const unscored = (await vaults('sortBy=total_score&sortOrder=asc&protocol=yearn')).filter((row) => row.total_score === null);
+    const unscored = (await vaults('sortBy=total_score&sortOrder=asc&protocol=harvest-finance')).filter((row) => row.total_score === null);
     assert.ok(unscored.length > 0);
     for (const row of unscored.slice(0, 40)) {
       const { vault } = await detail(row);
       assert.deepEqual([vault.score_status, vault.total_score, vault.risk_tier], ['unscored', null, null]);
-      const { platform } = vault.score_provenance.inputs;
-      const missing = ['version_age_days', 'audits', 'strategy'].filter((name) => platform[name].value === null);
-      assert.ok(missing.length > 0, row.id);
+      assert.ok(vault.score_provenance.missing.length > 0, row.id);
+      assert.equal(vault.score_basis, 'missing', row.id);
     }
   });
 
   test('mark a lower bound as such in the source of its input', async () => {
-    const row = await first('minRiskScore=0');
-    const { version_age_days: age } = (await detail(row)).vault.score_provenance.inputs.platform;
-    assert.match(age.source, /lower bound/i);
+    const sources = [];
+    for (const row of await vaults('protocol=beefy&minRiskScore=0')) {
+      sources.push((await detail(row)).vault.score_provenance.inputs.platform.version_age_days.source);
+    }
+    assert.ok(sources.some((source) => /lower bound/i.test(source)), [...new Set(sources)].join('; '));
   });
 
   test('find a vault by any case of its address, and refuse an address of another chain', async () => {

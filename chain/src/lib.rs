@@ -49,6 +49,7 @@ pub mod abi;
 pub mod adapt;
 pub mod block;
 pub mod body;
+mod evm;
 pub mod failure;
 pub mod follow;
 pub mod hex;

@@ -12,12 +12,10 @@
 //! | file | content |
 //! |---|---|
 //! | `program.rs` | the program, opcode by opcode |
-//! | `assembler.rs` | the assembler that turns it into bytes when this crate is compiled |
 //! | `request.rs` | the request's format |
 //! | `answer.rs` | the answer's format, and the check of the block |
 
 mod answer;
-pub(crate) mod assembler;
 mod program;
 mod request;
 

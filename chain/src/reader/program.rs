@@ -3,44 +3,9 @@
 //! Memory: the first word receives the first word of each call's return data; [`ARGUMENTS`] holds the calldata of the calls to ArbSys;
 //! two words hold addresses; the request begins at [`REQUEST`]; the answer follows the request.
 
-use super::assembler::{Asm, assemble, length, position};
-use Asm::{Label, Op, Push, Push4, PushLabel, PushLength};
-
-// Opcodes, named as in the Ethereum yellow paper. All of them exist since the Istanbul hard fork (2019).
-const ADD: Asm = Op(0x01);
-const MUL: Asm = Op(0x02);
-const SUB: Asm = Op(0x03);
-const LT: Asm = Op(0x10);
-const ISZERO: Asm = Op(0x15);
-const BYTE: Asm = Op(0x1a);
-const SHL: Asm = Op(0x1b);
-const SHR: Asm = Op(0x1c);
-const CALLDATASIZE: Asm = Op(0x36);
-const CALLDATACOPY: Asm = Op(0x37);
-const CODESIZE: Asm = Op(0x38);
-const CODECOPY: Asm = Op(0x39);
-const RETURNDATASIZE: Asm = Op(0x3d);
-const BLOCKHASH: Asm = Op(0x40);
-const TIMESTAMP: Asm = Op(0x42);
-const NUMBER: Asm = Op(0x43);
-const CHAINID: Asm = Op(0x46);
-const POP: Asm = Op(0x50);
-const MLOAD: Asm = Op(0x51);
-const MSTORE: Asm = Op(0x52);
-const MSTORE8: Asm = Op(0x53);
-const JUMP: Asm = Op(0x56);
-const JUMPI: Asm = Op(0x57);
-const GAS: Asm = Op(0x5a);
-const DUP1: Asm = Op(0x80);
-const DUP2: Asm = Op(0x81);
-const DUP3: Asm = Op(0x82);
-const DUP4: Asm = Op(0x83);
-const DUP5: Asm = Op(0x84);
-const DUP6: Asm = Op(0x85);
-const SWAP1: Asm = Op(0x90);
-const SWAP2: Asm = Op(0x91);
-const RETURN: Asm = Op(0xf3);
-const STATICCALL: Asm = Op(0xfa);
+use crate::evm::assembler::{Asm, assemble, length, position};
+use crate::evm::opcode::*;
+use Asm::{Label, Push, Push4, PushLabel, PushLength};
 
 // Addresses in memory.
 /// Calldata for ArbSys: the selector in the last four bytes of the first word, then the argument.

@@ -4,34 +4,9 @@
 //! Its calldata is five words: vault, asset, amount, gas cap of each call, gas below which it does not begin. Its answer is the words
 //! below, and the return data of the last call as far as [`MAX_REASON_BYTES`].
 
-use crate::reader::assembler::{Asm, assemble, length, position};
-use Asm::{Label, Op, Push, Push4, PushLabel};
-
-const ADD: Asm = Op(0x01);
-const LT: Asm = Op(0x10);
-const GT: Asm = Op(0x11);
-const EQ: Asm = Op(0x14);
-const ISZERO: Asm = Op(0x15);
-const AND: Asm = Op(0x16);
-const OR: Asm = Op(0x17);
-const ADDRESS: Asm = Op(0x30);
-const CALLDATALOAD: Asm = Op(0x35);
-const RETURNDATASIZE: Asm = Op(0x3d);
-const RETURNDATACOPY: Asm = Op(0x3e);
-const TIMESTAMP: Asm = Op(0x42);
-const CHAINID: Asm = Op(0x46);
-const POP: Asm = Op(0x50);
-const MLOAD: Asm = Op(0x51);
-const MSTORE: Asm = Op(0x52);
-const JUMP: Asm = Op(0x56);
-const JUMPI: Asm = Op(0x57);
-const GAS: Asm = Op(0x5a);
-const DUP1: Asm = Op(0x80);
-const DUP2: Asm = Op(0x81);
-const DUP4: Asm = Op(0x83);
-const DUP6: Asm = Op(0x85);
-const CALL: Asm = Op(0xf1);
-const RETURN: Asm = Op(0xf3);
+use crate::evm::assembler::{Asm, assemble, length, position};
+use crate::evm::opcode::*;
+use Asm::{Label, Push, Push4, PushLabel};
 
 // Positions in the calldata.
 const VAULT: u8 = 0x00;

@@ -2,7 +2,7 @@
 //!
 //! An asset has failed if an answer states a loss that holders did not get back; the earliest such answer dates the failure. Its score on the
 //! eve is computed from the answers dated before, under the rules in force, and compared with the scores of the other assets on the same
-//! day. A vault has failed if its price per share fell; what is compared is the score of its deposit asset on the eve.
+//! day. A vault has failed if its price per share fell or it had an incident; what is compared is the score of its deposit asset on the eve.
 
 use super::records::Kept;
 use rds_facts::AssetAnswer;
@@ -151,7 +151,7 @@ pub async fn run(tx: &mut Tx<'_>, kept: &mut Kept) -> Result<(), StoreError> {
             vaults.scored
         ),
         method: "An asset failed on the date of its earliest answer that states an unrecovered loss: a price that did not come back, a stopped redemption, or a \
-                 loss through its own code or keys. A vault failed at the first sampled instant whose window has a fall of its price per share. Scores on the eve use \
+                 loss through its own code or keys. A vault failed at the first sampled instant whose window has a loss: a fall of its price per share, or an incident. Scores on the eve use \
                  only answers dated before, under the present rules, without chains, dependencies and hard-fail flags."
             .into(),
         weaknesses: vec![
@@ -161,6 +161,7 @@ pub async fn run(tx: &mut Tx<'_>, kept: &mut Kept) -> Result<(), StoreError> {
                 || "There are no answers.".to_owned(),
                 |first| format!("The oldest answer is of {}; earlier failures cannot be tested.", Micros(first)),
             ),
+            "A failure is dated by the source that states it, which may be younger than the loss.".to_owned(),
             "Answers dated before a failure may have been chosen after it: the registry is younger than most of its sources.".to_owned(),
             "Survivors are the assets that somebody answered questions about, which are the larger ones.".to_owned(),
             format!("{without_asset} of {} vaults with a loss have no deposit asset in the registry.", fallen.len()),

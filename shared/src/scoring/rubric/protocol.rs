@@ -3,7 +3,7 @@
 //! A value is a fact, not points: the methodology's tables turn it into points. The rules are those of assets as far as they apply. Of
 //! the answers that are not withdrawn, those of the newest UTC day count, and of several the weakest. An answer older than four cadences
 //! is no evidence, except that a value below that of an unknown input stays, so that neither ageing nor a withdrawal raises a score.
-//! Audits add up instead: each report is a fact of its own that does not age, because the age of the newest report is an input too.
+//! Lists of dependencies of that day add up; an aged list is unknown. Audits add up over all days: each report is a fact of its own that does not age, because the age of the newest report is an input too.
 
 use super::SourceKind;
 use crate::scoring::asset::AttestationCadence;

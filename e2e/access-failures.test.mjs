@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { expectError, expectRetry, expectStale } from './expect.mjs';
 import { ANONYMOUS, PLANS, allowance, expectCharged, expectRateLimited, dayWithSecondsLeft, windowWithSecondsLeft, times } from './metering.mjs';
-import { bearer, mint, revoke, started, verb } from './operator.mjs';
+import { bearer, mint, started, verb } from './operator.mjs';
 import { up } from './private-stack.mjs';
 import { ALLOWED_ORIGIN, newCaller, uncachedTarget, until } from './stack.mjs';
 

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { databaseLink } from './database-link.mjs';
 import { expectRetry, expectStale } from './expect.mjs';
 import { ANONYMOUS, HEALTH, allowance } from './metering.mjs';
-import { ended, serve, up } from './private-stack.mjs';
+import { ended, isAlive, serve, up } from './private-stack.mjs';
 import { request, uncachedTarget, until } from './stack.mjs';
 
 /** Longer than any cached response stays fresh. */

@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: formatting, clippy on the host and for wasm, dependencies, the OpenAPI document, and the rules for source
+//! `cargo xtask lint`: formatting, clippy on the host and for wasm, dependencies, JavaScript, the OpenAPI document, and the rules for source
 //! files.
 
 use std::process::Command;
@@ -9,8 +9,8 @@ use anyhow::{Result, bail};
 use crate::command;
 use crate::console::Step;
 use crate::provision::cache::Cache;
-use crate::provision::tools;
 use crate::provision::wasm_toolchain::{self, Target};
+use crate::provision::{npm, tools};
 use crate::{openapi, tidy, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
@@ -36,6 +36,8 @@ pub fn run() -> Result<()> {
     deny.current_dir(workspace::root()).args(["--locked", "--color=never", "check", "bans", "licenses", "sources"]);
     let mut machete = Command::new(cargo_machete);
     machete.current_dir(workspace::root());
+    let mut javascript = Command::new("node");
+    javascript.arg(npm::oxlint(&cache)?).args(["--format=unix", "--deny-warnings"]).current_dir(workspace::root());
     let document = openapi::maker(&openapi::Options { check: true, ..openapi::Options::default() });
 
     let checks = [
@@ -44,6 +46,7 @@ pub fn run() -> Result<()> {
         ("clippy, wasm", wasm),
         ("licences, bans, sources", deny),
         ("unused dependencies", machete),
+        ("JavaScript", javascript),
         ("the OpenAPI document", document),
     ];
     // Adds one for the rules for source files, which are checked below without a command.

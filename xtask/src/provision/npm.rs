@@ -21,6 +21,11 @@ pub fn esbuild(cache: &Cache) -> Result<PathBuf> {
     Ok(install(cache, "esbuild")?.join(package).join("bin/esbuild"))
 }
 
+/// The oxlint program, which checks the JavaScript (runs under Node).
+pub fn oxlint(cache: &Cache) -> Result<PathBuf> {
+    Ok(install(cache, "oxlint")?.join("oxlint/bin/oxlint"))
+}
+
 /// The wasm-opt program (JavaScript and wasm; runs under Node).
 pub fn wasm_opt(cache: &Cache) -> Result<PathBuf> {
     Ok(install(cache, "binaryen")?.join("binaryen/bin/wasm-opt"))

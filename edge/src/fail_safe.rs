@@ -4,11 +4,11 @@
 //! every cached response. In fail-closed mode no cached score is served. The edge still calls the origin for each request, because an
 //! isolate that receives no tag versions detects the end of the mode only by the origin's answers.
 
+use crate::cache_or_origin::Failure;
 use crate::origin_link::signed_call::{OriginAnswer, ReadHeaders};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content, Served};
-use crate::response_source::Failure;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{Route, Tag, TagVersions};
 use rds_shared::rules::component_status;

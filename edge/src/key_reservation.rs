@@ -1,6 +1,6 @@
 //! Reservations for busy keys: made at the key's Durable Object in the background, then spent without calling it.
 
-use crate::guard::keys::reserved;
+use crate::guard::keys::isolate_reservations;
 use crate::guard::objects::message::{KeyAsk, ReserveAsk};
 use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
@@ -33,7 +33,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         digest: KeyDigest,
         (record, verdict): (KeyRecord, Verdict),
     ) {
-        if record.shared || route.rate_limit_class != reserved::RESERVABLE_CLASS {
+        if record.shared || route.rate_limit_class != isolate_reservations::RESERVABLE_CLASS {
             return;
         }
         let left = verdict.allowance.remaining;
@@ -48,7 +48,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let settled = guards.reserved.borrow_mut().over(&digest, now);
         let (shown, tally) = (text.shown().to_owned(), Vec::new());
         let ask = KeyAsk { digest, shown, text: None, take: None, tally, settled };
-        let (class, want, lasts) = (reserved::RESERVABLE_CLASS, request.want, request.lasts);
+        let (class, want, lasts) = (isolate_reservations::RESERVABLE_CLASS, request.want, request.lasts);
         self.host.reserve_later(now, ReserveAsk { ask, class, want, lasts });
     }
 }

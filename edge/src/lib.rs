@@ -26,6 +26,7 @@
 
 pub mod answer_counts;
 pub mod cache;
+mod cache_or_origin;
 mod caller;
 pub mod config;
 mod decision_verification;
@@ -41,7 +42,6 @@ pub mod pipeline;
 pub mod ports;
 mod readiness;
 pub mod respond;
-mod response_source;
 pub mod runtime;
 mod tag_lease;
 pub mod tag_versions;

@@ -4,7 +4,7 @@
 //! Durable Objects, [`addresses::state::AddressGuard`], selected by neighbourhood. Both are plain state machines over
 //! synchronous storage: every admitted request is counted in a durable row before it is answered, and memory only mirrors storage.
 //! So an eviction, a crash or a second instance never admits an extra request. For a busy key an isolate reserves
-//! requests in advance and admits them by itself: see [`keys::reserved`] in the isolate and [`keys::outstanding`] in
+//! requests in advance and admits them by itself: see [`keys::isolate_reservations`] in the isolate and [`keys::object_reservations`] in
 //! the Durable Object. Sixteen [`register`]s list the keys that the origin knows, so that a guessed key gets no Durable
 //! Object. The modules called `object` connect the state machines to the runtime; they answer concurrent requests in
 //! one group commit ([`objects::group_commit`]). [`objects::client`] makes the Worker's calls to the Durable Objects.
@@ -30,8 +30,8 @@
 
 pub mod addresses;
 pub mod keys;
+pub mod known_keys;
 pub mod objects;
-pub mod register;
 
 use rds_shared::access::{Refused, Spray};
 use std::cell::RefCell;
@@ -47,7 +47,7 @@ pub struct Remembered {
     /// The fallback limiter, used while the Durable Objects cannot be reached.
     pub fallback: RefCell<addresses::fallback_limiter::FallbackLimiter>,
     /// Reservations of busy keys.
-    pub reserved: RefCell<keys::reserved::Reserved>,
+    pub reserved: RefCell<keys::isolate_reservations::Reserved>,
     /// Requests not yet reported to the Durable Objects.
     pub reports: RefCell<keys::uncharged_requests::Reports>,
 }

@@ -4,12 +4,12 @@
 //! ([`UnsignedCall::alive`]), and the probe's outcome opens or closes the breaker.
 
 use crate::cache::Entry;
+use crate::cache_or_origin::Failure;
 use crate::origin_link::breaker::{Breaker, Permit};
 use crate::origin_link::retry::{CallOutcome, exchange};
 use crate::origin_link::signed_call::{CallStamp, OriginAnswer, ResponseKind, UnsignedCall};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound, MAX_HOST_TIMEOUT, NoAnswer};
-use crate::response_source::Failure;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::Poll;

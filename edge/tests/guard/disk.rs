@@ -3,7 +3,7 @@
 
 use rds_edge::guard::DiskFault;
 use rds_edge::guard::keys::ledger::{Bucket, Entry};
-use rds_edge::guard::keys::outstanding::OutstandingReservation;
+use rds_edge::guard::keys::object_reservations::OutstandingReservation;
 use rds_edge::guard::keys::state::{Change, KeyDisk, KeyGuard, Stored, StoredKey};
 use rds_edge::guard::keys::subclient::Subclient;
 use rds_edge::guard::keys::usage_batches::{Batch, WINDOWS_PER_DAY};

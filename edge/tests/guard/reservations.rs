@@ -2,7 +2,7 @@
 
 use crate::disk::*;
 use proptest::prelude::*;
-use rds_edge::guard::keys::reserved::{RESERVABLE_CLASS, Reserved};
+use rds_edge::guard::keys::isolate_reservations::{RESERVABLE_CLASS, Reserved};
 use rds_edge::guard::keys::subclient::Subclient;
 use rds_edge::guard::objects::message::{KeyAsk, Reservation, ReserveAsk, Settled, Take};
 use rds_shared::access::budget::Verdict;

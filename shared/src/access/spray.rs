@@ -3,7 +3,7 @@
 //!
 //! A key is never refused because of its client address: only a look-up decides whether it is valid. Only the cost of look-ups is
 //! bounded: an invalid key is not looked up again for [`REFUSED_MILLIS`], and keys new to a host share a limited number of concurrent
-//! look-ups (`edge/src/guard/register/state.rs`, `origin/src/http/listeners/relay_lookups.rs`).
+//! look-ups (`edge/src/guard/known_keys/state.rs`, `origin/src/http/listeners/relay_lookups.rs`).
 
 use super::KeyDigest;
 use alloc::collections::{BTreeMap, BTreeSet};

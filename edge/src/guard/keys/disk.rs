@@ -3,7 +3,7 @@
 
 use crate::guard::DiskFault;
 use crate::guard::keys::ledger::{Bucket, Entry};
-use crate::guard::keys::outstanding::OutstandingReservation;
+use crate::guard::keys::object_reservations::OutstandingReservation;
 use crate::guard::keys::record::Lease;
 use crate::guard::keys::state::{Change, KeyDisk, Stored, StoredKey};
 use crate::guard::keys::subclient::Subclient;

@@ -1,14 +1,14 @@
 //! The Durable Object of each key, with the key's record, exact limits, reservations and usage.
 
 pub(in crate::guard) mod disk;
+pub mod isolate_reservations;
 pub mod ledger;
 pub mod object;
+pub mod object_reservations;
 pub(in crate::guard) mod origin_calls;
-pub mod outstanding;
 pub mod record;
 #[cfg(test)]
 mod record_kept_tests;
-pub mod reserved;
 pub mod state;
 pub mod subclient;
 pub mod uncharged_requests;

@@ -8,12 +8,12 @@
 use crate::guard::DiskFault;
 use crate::guard::keys::record::KeyStatus;
 use crate::guard::keys::state::KeyGuard as Machine;
+use crate::guard::known_keys::object::RegisterState;
 use crate::guard::objects::group_commit::{GroupCommit, Waiting};
 use crate::guard::objects::lazy_state::LazyState;
 use crate::guard::objects::message::{self, KeyAsk, KeyMessage, KeyReply, ReserveAsk, Settled, Take, Tally};
 use crate::guard::objects::single_flight::SingleFlight;
 use crate::guard::objects::sql::Database;
-use crate::guard::register::object::RegisterState;
 use crate::runtime::ambient::{self, Init};
 use core::cell::{Cell, RefCell};
 use core::future::{Future, poll_fn};

@@ -2,7 +2,7 @@
 
 use crate::guard::DiskFault;
 use crate::guard::keys::ledger::{Bucket, Entry, Ledger};
-use crate::guard::keys::outstanding::{Outstanding, OutstandingReservation};
+use crate::guard::keys::object_reservations::{Outstanding, OutstandingReservation};
 use crate::guard::keys::record::{KeyStatus, Known, Lease};
 use crate::guard::keys::subclient::Subclient;
 use crate::guard::keys::usage_batches::{Batch, Fold, Usage};

@@ -1,7 +1,7 @@
 //! The Worker's calls to its Durable Objects. Message and reply each travel in one header, and every call has a timeout.
 
+use crate::guard::known_keys::state;
 use crate::guard::objects::message::{self, AddressTake, KeyMessage, KeyReply};
-use crate::guard::register::state;
 use crate::ports::Unreachable;
 use crate::runtime::ambient::Init;
 use crate::tag_versions::{OBJECT_NAME, TagMessage, TagReply};

@@ -34,7 +34,7 @@ pub async fn run(db: &Db, clock: &Clock) -> Result<Pass, StoreError> {
             let judged = security::refresh_tracked_flags(tx).await?;
             let (published, mut promoted) = pass(tx, now).await?;
             promoted += promotion::keep(tx, now).await?;
-            let waiting = security::count_publishable_drafts(tx).await?;
+            let waiting = security::auto_publish::count_drafts(tx).await?;
             let rows = judged + published.len() as u64 + promoted.rows;
             if rows > 0 {
                 record(tx, now, rows).await?;
@@ -47,7 +47,7 @@ pub async fn run(db: &Db, clock: &Clock) -> Result<Pass, StoreError> {
 
 /// Publishes drafts that need no editor, at most [`BATCH`], in the caller's transaction; returns the rows, and the changes of the feed.
 pub(super) async fn pass(tx: &mut Tx<'_>, now: Timestamp) -> Result<(Vec<i64>, Promoted), StoreError> {
-    let (due, mut promoted) = (security::publishable_drafts(tx, BATCH).await?, Promoted::default());
+    let (due, mut promoted) = (security::auto_publish::drafts(tx, BATCH).await?, Promoted::default());
     for id in &due {
         promoted += publish(tx, now, *id, PublishedBy::Auto).await?;
     }

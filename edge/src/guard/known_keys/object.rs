@@ -1,14 +1,14 @@
-//! Connects [`crate::guard::register::state::Register`] to the runtime. A register is a Durable Object of the keys' class under a name that is not a
+//! Connects [`crate::guard::known_keys::state::Register`] to the runtime. A register is a Durable Object of the keys' class under a name that is not a
 //! digest, because a separate class would need a deployment migration, which cannot be rolled back.
 
 use crate::guard::DiskFault;
 use crate::guard::keys::object::Inner;
+use crate::guard::known_keys::state::{Entry, Register, RegisterDisk};
 use crate::guard::objects::lazy_state::LazyState;
 use crate::guard::objects::message::{KeyReply, LookUp};
 use crate::guard::objects::semaphore::QueuedSemaphore;
 use crate::guard::objects::single_flight::SingleFlight;
 use crate::guard::objects::sql::Table;
-use crate::guard::register::state::{Entry, Register, RegisterDisk};
 use crate::runtime::ambient;
 use core::cell::RefCell;
 use rds_shared::access::KeyDigest;

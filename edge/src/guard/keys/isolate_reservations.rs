@@ -6,7 +6,7 @@
 //! Object takes the unused requests back. The report is sent once; if it is lost, all reserved requests stay counted.
 
 use crate::guard::keys::ledger::MIN_RESERVED;
-use crate::guard::keys::outstanding::LONGEST_MILLIS;
+use crate::guard::keys::object_reservations::LONGEST_MILLIS;
 use crate::guard::objects::message::{Reservation, Settled, Tally};
 use core::time::Duration;
 use rds_shared::access::budget::{Allowance, Verdict};

@@ -35,8 +35,8 @@ pub struct Known {
     pub protocols: HashSet<String>,
     /// Ids of the deployments of each product, by its slug.
     pub products: HashMap<String, Vec<Deployed>>,
-    /// The derived exposures of each vault, by contract; in the order of the names of the members.
-    pub exposures: HashMap<Contract, BTreeMap<String, exposures::Row>>,
+    /// The derived exposures of each vault, by contract; in the order of their members.
+    pub exposures: HashMap<Contract, BTreeMap<exposures::Member, exposures::Row>>,
 }
 
 /// A deployment of a product.

@@ -35,6 +35,9 @@ pub struct Row {
     observed_at: String,
 }
 
+/// What tells the members of one vault apart: two markets of one collateral are two members.
+pub type Member = (String, Option<u32>, Option<&'static str>);
+
 /// The file's letters of the rules. Rules whose set of members may be incomplete (`E`, `F`) or whose member is a lending pool, which has no
 /// score (`KA`, `KC`), are not used.
 fn rule(letter: &str) -> Option<ExposureRule> {
@@ -55,6 +58,10 @@ fn rule(letter: &str) -> Option<ExposureRule> {
 impl Row {
     fn contract(&self) -> Contract {
         (self.chain_id, self.address.clone())
+    }
+
+    fn member(&self) -> Member {
+        (self.asset.clone(), self.lltv_bp, self.oracle.map(Oracle::as_str))
     }
 
     /// Whether the member can be an exposure: a lending pool and a symbol without a contract cannot.
@@ -84,7 +91,7 @@ impl Adapter for Exposures {
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {
-        known.exposures.entry(row.contract()).or_default().insert(row.asset.clone(), row.clone());
+        known.exposures.entry(row.contract()).or_default().insert(row.member(), row.clone());
     }
 
     /// The first of a vault's rows becomes the observation of all of them.
@@ -94,7 +101,7 @@ impl Adapter for Exposures {
         if !members.iter().all(|member| member.is_usable()) {
             return Observed::Skipped("a member is a lending pool, has no contract, or the set may be incomplete");
         }
-        if members.first().is_none_or(|first| first.asset != row.asset) {
+        if members.first().is_none_or(|first| first.member() != row.member()) {
             return Observed::As(Vec::new());
         }
         let listed = known.vaults.get(&row.contract()).map(|vault| vault.id.as_str());
@@ -167,4 +174,46 @@ fn asset_id(subject: &str, chain_id: i64, known: &Known) -> Option<String> {
         return same.or(deployed.first()).map(|it| it.asset_id.clone());
     }
     known.deployments(subject).first().map(|id| (*id).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::ListedVault;
+
+    fn row(lltv_bp: u32) -> Row {
+        Row {
+            chain_id: 1,
+            address: "0xa".to_owned(),
+            asset: "1:0xc".to_owned(),
+            share_ppm: Some(500_000),
+            oracle: Some(Oracle::PushFeed),
+            lltv_bp: Some(lltv_bp),
+            rule: "M".to_owned(),
+            source_title: "a list".to_owned(),
+            source_url: "https://example.org/list".to_owned(),
+            source_kind: SourceKind::Dataset,
+            observed_at: "2026-08-20".to_owned(),
+        }
+    }
+
+    #[test]
+    fn two_markets_of_one_collateral_are_two_exposures() {
+        let mut known = Known::default();
+        let vault = ListedVault { id: "morpho-1-0xa".to_owned(), asset_decimals: Some(6), listed_in: "list" };
+        known.vaults.insert((1, "0xa".to_owned()), vault);
+        known.deploy("steth", (1, "0xc".to_owned()), "steth".to_owned());
+        let rows = [row(8_600), row(9_450), row(8_600)];
+        for row in &rows {
+            Exposures.learn(row, &mut known);
+        }
+        let mut seen = Vec::new();
+        for row in rows.into_iter().take(2) {
+            let Observed::As(observations) = Exposures.observe(row, &known) else { panic!("skipped") };
+            seen.extend(observations);
+        }
+        let [Observation::Exposure(exposure)] = seen.as_slice() else { panic!("{seen:?}") };
+        assert_eq!(exposure.parts.iter().map(|part| part.lltv).collect::<Vec<_>>(), [Some(0.86), Some(0.945)]);
+        assert_eq!(exposure.status, ExposuresStatus::Observed);
+    }
 }

@@ -1,6 +1,7 @@
 //! Research records. The content of a record never changes; a record is served only after its promotion.
 
 pub mod facts;
+pub mod losses;
 pub mod predictions;
 pub mod samples;
 

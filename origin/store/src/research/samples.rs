@@ -145,25 +145,6 @@ pub struct SampleRow {
     pub incident: bool,
 }
 
-/// The first sample of a vault with a loss in its window.
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
-pub struct FirstLoss {
-    /// Start of the window.
-    pub as_of: At,
-    /// Id of the vault's deposit asset; None if the registry does not have it.
-    pub asset_id: Option<String>,
-}
-
-/// For each vault whose stored samples contain a loss, the earliest of them, in order of vault id.
-pub async fn first_losses(tx: &mut Tx<'_>) -> Result<Vec<FirstLoss>, StoreError> {
-    let sql = "SELECT DISTINCT ON (s.vault_id COLLATE \"C\") s.as_of, a.id AS asset_id \
-               FROM research_sample s JOIN vault v ON v.id = s.vault_id \
-               LEFT JOIN asset a ON a.chain_id = v.chain_id AND a.address = v.asset_address \
-               WHERE s.price_loss OR s.incident \
-               ORDER BY s.vault_id COLLATE \"C\", s.as_of";
-    Ok(sqlx::query_as(sql).fetch_all(&mut **tx).await?)
-}
-
 /// Replaces the samples of a signal over a horizon.
 pub async fn replace(tx: &mut Tx<'_>, signal: &str, horizon: Horizon, rows: &[SampleRow]) -> Result<(), StoreError> {
     let days = i32::try_from(horizon.days()).unwrap_or(i32::MAX);

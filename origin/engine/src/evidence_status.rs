@@ -1,26 +1,32 @@
-//! Which questions are open, in the order of the value that depends on their answers.
+//! Which questions are open, in the order of the value that their answers would unlock.
 
+use crate::scoring_run::{entered_numbers, unstated_inputs};
 use rds_facts::{AssetAnswer, ProtocolAnswer};
+use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{AssetCategory, Dimension};
-use rds_shared::scoring::rubric::{Answer, AssetEvidence, EnteredNumbers, PartState, ProtocolFacts, ProtocolInput};
-use rds_shared::scoring::tables::rubric::PROTOCOL_QUESTIONS;
+use rds_shared::scoring::rubric::{
+    Answer, AssetEvidence, DimensionBasis, EnteredNumbers, PartState, ProtocolInput, ProtocolPart, supply_limit,
+};
 use rds_shared::wire::Timestamp;
 use rds_store::assets::{answers, scores};
 use rds_store::scoring::evidence_value::{self, DependentValue};
 use rds_store::scoring::protocol_answers;
 use rds_store::{Db, StoreError, decode_enum};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-/// An open question about an asset.
+/// A question without an answer that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenQuestion {
     /// `dimension.question` of an asset, or the input of a protocol.
     pub question: String,
     /// Why it is open: `unknown`, `aged` or `withdrawn`.
     pub state: PartState,
-    /// Part of the asset's score that it decides, in hundredths of a percent; 0 for a protocol.
+    /// Part of the asset's score that it decides, in hundredths of a percent; 0 for a protocol, and for a question that only limits the
+    /// score.
     pub weight: u32,
+    /// Greatest score of the asset while the question is open; null if the question does not limit the score.
+    pub limits_score_to: Option<MilliPoints>,
 }
 
 /// A subject with its open questions.
@@ -31,7 +37,9 @@ pub struct OpenSubject {
     pub id: String,
     /// Observed TVL of the active vaults that depend on it, in USD.
     pub tvl_usd: f64,
-    /// Number of these vaults.
+    /// The part of `tvl_usd` that answers would unlock: in vaults without a score, or with the score basis `assumed` or `bound`.
+    pub unlockable_tvl_usd: f64,
+    /// Number of the active vaults that depend on it.
     pub vaults: i64,
     /// Number of these vaults without a score.
     pub unscored: i64,
@@ -41,75 +49,111 @@ pub struct OpenSubject {
     pub open: Vec<OpenQuestion>,
 }
 
-/// The subjects with open questions as of `now`, those with the most dependent value first.
+/// The subjects with open questions as of `now`, those that would unlock the most TVL first. Subjects that would unlock none come last.
 pub async fn open_subjects(db: &Db, now: Timestamp) -> Result<Vec<OpenSubject>, StoreError> {
     let mut tx = db.snapshot().await?;
-    let mut categories = HashMap::new();
+    let mut reviewed = HashMap::new();
     for row in scores::load(&mut tx).await? {
         let category: AssetCategory = decode_enum("asset.category", &row.category)?;
-        categories.insert(row.id, category);
+        let entered = entered_numbers(&row)?;
+        reviewed.insert(row.id, (category, entered));
     }
     let about_assets = answers::all(&mut *tx).await?;
     let about_protocols = protocol_answers::all(&mut *tx).await?;
+    let unstated = unstated_inputs(&mut tx, now).await?;
     let mut subjects = Vec::new();
     for value in evidence_value::of_assets(&mut *tx).await? {
-        let Some(category) = categories.get(&value.id) else { continue };
+        let Some((category, entered)) = reviewed.get(&value.id) else { continue };
         let given = about_assets.get(&value.id).map(Vec::as_slice).unwrap_or_default();
         let lacks_category = *category == AssetCategory::Unreviewed;
-        subjects.push(subject("asset", value, lacks_category, open_of_asset(*category, given, now)));
+        subjects.push(subject("asset", value, lacks_category, open_of_asset(*category, entered, given, now)));
     }
     for value in evidence_value::of_protocols(&mut *tx).await? {
+        let Some(unstated) = unstated.get(&value.id) else { continue };
         let given = about_protocols.get(&value.id).map(Vec::as_slice).unwrap_or_default();
-        subjects.push(subject("protocol", value, false, open_of_protocol(given, now)));
+        subjects.push(subject("protocol", value, false, open_of_protocol(unstated, given, now)));
     }
     subjects.retain(|it| it.lacks_category || !it.open.is_empty());
-    subjects.sort_by(|a, b| b.tvl_usd.total_cmp(&a.tvl_usd).then(b.vaults.cmp(&a.vaults)).then(a.id.cmp(&b.id)));
+    sort(&mut subjects);
     Ok(subjects)
 }
 
 fn subject(kind: &'static str, value: DependentValue, lacks_category: bool, open: Vec<OpenQuestion>) -> OpenSubject {
-    let DependentValue { id, tvl_usd, vaults, unscored } = value;
-    OpenSubject { kind, id, tvl_usd, vaults, unscored, lacks_category, open }
+    let DependentValue { id, tvl_usd, unlockable_tvl_usd, vaults, unscored } = value;
+    OpenSubject { kind, id, tvl_usd, unlockable_tvl_usd, vaults, unscored, lacks_category, open }
 }
 
-fn open_of_asset(category: AssetCategory, given: &[AssetAnswer], now: Timestamp) -> Vec<OpenQuestion> {
+fn sort(subjects: &mut [OpenSubject]) {
+    subjects.sort_by(|a, b| {
+        let by_tvl = b.unlockable_tvl_usd.total_cmp(&a.unlockable_tvl_usd).then(b.tvl_usd.total_cmp(&a.tvl_usd));
+        by_tvl.then(b.vaults.cmp(&a.vaults)).then_with(|| (&a.id, a.kind).cmp(&(&b.id, b.kind)))
+    });
+}
+
+/// The open questions of the dimensions that the category weighs, and those about who can raise the asset's supply. A question is closed
+/// where the number of a signed review counts instead of answers.
+fn open_of_asset(
+    category: AssetCategory,
+    entered: &EnteredNumbers,
+    given: &[AssetAnswer],
+    now: Timestamp,
+) -> Vec<OpenQuestion> {
     let answers: Vec<(Dimension, Answer<'_>)> = given.iter().map(|one| (one.dimension, one.sourced().answer)).collect();
-    let evidence = AssetEvidence::new(category, &EnteredNumbers::default(), &answers, now);
+    let evidence = AssetEvidence::new(category, entered, &answers, now);
     let mut open: Vec<OpenQuestion> = Vec::new();
-    for it in &evidence.dimensions {
+    for it in evidence.dimensions.iter().filter(|it| it.basis != DimensionBasis::SignedReview) {
         for part in it.outcome.parts.iter().filter(|part| !part.state.is_known()) {
             open.push(OpenQuestion {
                 question: format!("{}.{}", it.dimension, part.question.id),
                 state: part.state,
                 weight: u32::from(it.weight) * u32::from(part.question.weight),
+                limits_score_to: None,
             });
         }
+    }
+    // Open questions about the supply do not limit an asset whose values a signed review states.
+    if evidence.dimensions.iter().all(|it| it.basis != DimensionBasis::SignedReview) {
+        limited_by_supply(category, &answers, now, &mut open);
     }
     open.sort_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.question.cmp(&b.question)));
     open
 }
 
-fn open_of_protocol(given: &[ProtocolAnswer], now: Timestamp) -> Vec<OpenQuestion> {
-    let evaluated: Vec<_> = given.iter().filter_map(ProtocolAnswer::evaluated).collect();
-    let facts = ProtocolFacts::new(&evaluated, now);
-    let is_known = |input: ProtocolInput| match input {
-        ProtocolInput::VersionFirstSeen => facts.version_first_seen.is_some(),
-        ProtocolInput::Audit => facts.audits.is_some(),
-        ProtocolInput::BountyUsd => facts.bounty_usd.is_some(),
-        ProtocolInput::Strategy => facts.strategy.is_some(),
-        ProtocolInput::ProtocolTvlUsd => facts.protocol_tvl_usd.is_some(),
-        ProtocolInput::Dependencies => facts.dependencies.is_some(),
-        ProtocolInput::Timelock => facts.timelock.is_some(),
-        ProtocolInput::Signers => facts.signers.is_some(),
-        ProtocolInput::Exit => facts.exit.is_some(),
-        ProtocolInput::Source => facts.source.is_some(),
-    };
-    let state = |input: ProtocolInput| {
-        if given.iter().any(|one| one.input == input) { PartState::Aged } else { PartState::Unknown }
-    };
-    let asked = PROTOCOL_QUESTIONS.iter().map(|question| question.input);
-    asked
-        .filter(|input| !is_known(*input))
-        .map(|input| OpenQuestion { question: input.as_str().to_owned(), state: state(input), weight: 0 })
-        .collect()
+/// Adds the open questions about who can raise the supply, and the limit that each sets while it is open. Two categories ask them with a
+/// weight as well.
+fn limited_by_supply(
+    category: AssetCategory,
+    answers: &[(Dimension, Answer<'_>)],
+    now: Timestamp,
+    open: &mut Vec<OpenQuestion>,
+) {
+    let about = answers.iter().filter(|(dimension, _)| *dimension == Dimension::BridgeMechanism);
+    let about: Vec<Answer<'_>> = about.map(|(_, answer)| *answer).collect();
+    let parts = supply_limit(category, &about, now).map(|limit| limit.parts).unwrap_or_default();
+    for part in parts.iter().filter(|part| !part.state.is_known()) {
+        let question = format!("{}.{}", Dimension::BridgeMechanism, part.question);
+        let limits_score_to = Some(MilliPoints::from(part.ceiling));
+        match open.iter_mut().find(|it| it.question == question) {
+            Some(weighed) => weighed.limits_score_to = limits_score_to,
+            None => open.push(OpenQuestion { question, state: part.state, weight: 0, limits_score_to }),
+        }
+    }
 }
+
+/// The inputs in `unstated` without an answer that counts as evidence.
+fn open_of_protocol(unstated: &BTreeSet<ProtocolInput>, given: &[ProtocolAnswer], now: Timestamp) -> Vec<OpenQuestion> {
+    let evaluated: Vec<_> = given.iter().filter_map(ProtocolAnswer::evaluated).collect();
+    let parts = unstated.iter().map(|input| ProtocolPart::new(*input, &evaluated, now));
+    let open = parts.filter(|part| !part.state.is_known());
+    open.map(|part| OpenQuestion {
+        question: part.input.as_str().to_owned(),
+        state: part.state,
+        weight: 0,
+        limits_score_to: None,
+    })
+    .collect()
+}
+
+#[cfg(test)]
+#[path = "evidence_status_tests.rs"]
+mod tests;

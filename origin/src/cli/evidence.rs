@@ -6,10 +6,10 @@ use clap::Subcommand;
 use rds_engine::clock::Clock;
 use rds_engine::evidence_status::{OpenSubject, open_subjects};
 use rds_engine::ingest::evidence_file::{
-    Change, ChangedAnswer, ChangedValue, Contradiction, DimensionValue, EvidenceFile,
+    Change, ChangedAnswer, ChangedInput, ChangedValue, Contradiction, DimensionValue, EvidenceFile,
 };
 use rds_shared::wire::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,8 @@ pub(super) enum Evidence {
         /// Path of the newer file.
         after: PathBuf,
     },
-    /// List the open questions of every asset and protocol, those with the most value in dependent vaults first.
+    /// List the open questions of every asset and protocol, those that would unlock the most TVL first: TVL of dependent vaults without a score, or
+    /// with a score that rests on an assumption or a bound.
     Status {
         /// Show at most this many assets and protocols.
         #[arg(long, default_value_t = 20)]
@@ -71,7 +72,8 @@ fn status(open: &[OpenSubject], limit: usize, out: Output) -> anyhow::Result<Exi
         let questions =
             if it.lacks_category { "no category".to_owned() } else { format!("{}{more}", named.join(", ")) };
         format!(
-            "{:>8.1} M USD  {:>5} vaults, {:>5} unscored  {} {}: {questions}",
+            "unlocks {:>8.1} of {:>8.1} M USD  {:>5} vaults, {:>5} unscored  {} {}: {questions}",
+            it.unlockable_tvl_usd / 1e6,
             it.tvl_usd / 1e6,
             it.vaults,
             it.unscored,
@@ -96,8 +98,9 @@ fn check(file: &EvidenceFile, now: Timestamp, out: Output) -> anyhow::Result<Exi
         .faults
         .iter()
         .map(|fault| format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("the line"), fault.reason));
-    let differ = contradictions.iter().map(|Contradiction { asset_id, dimension, question, counts, also_given }| {
-        format!("{asset_id} {dimension}.{question}: {counts} counts, also answered {}", also_given.join(", "))
+    let differ = contradictions.iter().map(|Contradiction { asked, counts, also_given }| {
+        let others: Vec<String> = also_given.iter().map(shown).collect();
+        format!("{asked}: {} counts, also answered {}", shown(counts), others.join(", "))
     });
     let total = format!(
         "{} answers about {} assets, {} about protocols and vaults, {} faults, {} contradictions",
@@ -117,15 +120,19 @@ fn check(file: &EvidenceFile, now: Timestamp, out: Output) -> anyhow::Result<Exi
 
 fn diff(before: &EvidenceFile, after: &EvidenceFile, now: Timestamp, out: Output) -> anyhow::Result<ExitCode> {
     let diff = before.diff(after, now);
-    let answers = diff.answers.iter().map(|one| {
-        let ChangedAnswer { change, asset_id, dimension, question, answer, as_of, source_url } = one;
-        format!("{} {asset_id} {dimension}.{question} = {answer} ({as_of}, {source_url})", word(*change))
+    let answers = diff.answers.iter().map(|ChangedAnswer { change, asked, answer, observed_at, source_url }| {
+        format!("{} {asked} = {} ({observed_at}, {source_url})", word(*change), shown(answer))
     });
-    let values = diff.values.iter().map(|ChangedValue { asset_id, dimension, before, after }| {
-        format!("{asset_id} {dimension}: {} -> {}", value(before.as_ref()), value(after.as_ref()))
+    let values = diff.values.iter().map(|ChangedValue { asset, dimension, before, after }| {
+        format!("{asset} {dimension}: {} -> {}", value(before.as_ref()), value(after.as_ref()))
     });
-    let total = format!("{} answers differ, {} values change", diff.answers.len(), diff.values.len());
-    let lines: Vec<String> = answers.chain(values).chain([total]).collect();
+    let inputs = diff.inputs.iter().map(|ChangedInput { asked, before, after }| {
+        let input = |of: &Option<Value>| of.as_ref().map_or_else(|| "unknown".to_owned(), shown);
+        format!("{asked}: {} -> {}", input(before), input(after))
+    });
+    let moved = diff.values.len() + diff.inputs.len();
+    let total = format!("{} answers differ, {moved} values change", diff.answers.len());
+    let lines: Vec<String> = answers.chain(values).chain(inputs).chain([total]).collect();
     out.show(lines.join("\n"), &diff)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -138,6 +145,11 @@ const fn word(change: Change) -> &'static str {
         Change::Withdrawn => "withdrawn",
         Change::Restored => "restored ",
     }
+}
+
+/// The id of an answer without quotes, or the value of an input as JSON.
+fn shown(answer: &Value) -> String {
+    answer.as_str().map_or_else(|| answer.to_string(), str::to_owned)
 }
 
 /// `8.35 (7.10 to 9.20)`: the value, and its bounds if questions are open.

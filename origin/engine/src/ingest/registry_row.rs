@@ -11,7 +11,7 @@ use rds_shared::scoring::rubric::{ProtocolInput, SourceKind};
 use rds_shared::scoring::tables::rubric::RUBRIC_VERSION;
 use rds_shared::wire::Timestamp;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// An answer about a product or a contract.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -55,33 +55,54 @@ pub struct ProtocolRow {
     pub reviewer: Option<String>,
 }
 
-/// A row of either kind.
+/// A row of any kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RegistryRow {
     Asset(Box<AssetRow>),
     Protocol(Box<ProtocolRow>),
-}
-
-/// The fields that tell the kinds of line apart.
-#[derive(Deserialize)]
-struct Header {
-    kind: Option<Value>,
-    asset: Option<Value>,
-    protocol: Option<Value>,
-    vault: Option<Value>,
+    /// A row that names its subject in `vault`.
+    Vault(Box<ProtocolRow>),
 }
 
 impl RegistryRow {
     /// Parses a line; `None` if it is not a registry row, such as an ingest line. The error names the field.
     pub fn read(line: &str) -> Option<Result<Self, Complaint>> {
-        let header: Header = serde_json::from_str(line).ok()?;
-        if header.kind.is_some() {
+        let header: Map<String, Value> = serde_json::from_str(line).ok()?;
+        let has = |field: &&str| header.contains_key(*field);
+        if has(&"kind") {
             return None;
         }
-        if header.asset.is_some() {
-            return Some(fields(line).map(RegistryRow::Asset));
+        let wrong = |field: &str, reason: &str| Some(Err((Some(field.to_owned()), reason.to_owned())));
+        match ["asset", "protocol", "vault"].map(|field| has(&field)) {
+            [true, ..] => Some(fields(line).map(RegistryRow::Asset)),
+            [_, true, true] => wrong("vault", "must not stand beside protocol"),
+            [_, true, _] => Some(fields(line).map(RegistryRow::Protocol)),
+            [.., true] => Some(fields(line).map(RegistryRow::Vault)),
+            _ if ["dimension", "question", "answer"].iter().any(has) => wrong("asset", "is missing"),
+            _ if ["input", "value"].iter().any(has) => wrong("protocol", "is missing"),
+            _ => Some(Err((None, "must have asset, protocol or vault".to_owned()))),
         }
-        (header.protocol.is_some() || header.vault.is_some()).then(|| fields(line).map(RegistryRow::Protocol))
+    }
+
+    /// A fault of the observation that was made from the row, with the row's names of fields.
+    pub fn complaint(&self, (field, reason): Complaint) -> Complaint {
+        let (subject, withdrawn_at) = match self {
+            RegistryRow::Asset(row) => ("asset", &row.withdrawn_at),
+            RegistryRow::Protocol(row) => ("protocol", &row.withdrawn_at),
+            RegistryRow::Vault(row) => ("vault", &row.withdrawn_at),
+        };
+        // Only a withdrawal is observed at another time than the answer.
+        let observed_at = if withdrawn_at.is_some() { "withdrawn_at" } else { "observed_at" };
+        match field.as_deref() {
+            Some("asset_id") => {
+                (Some(subject.to_owned()), format!("{reason}, or {{chain_id}}:{{address}} of a contract"))
+            }
+            Some("subject") => (Some(subject.to_owned()), reason),
+            Some("as_of") => (Some("observed_at".to_owned()), reason.replace("observed_at", observed_at)),
+            Some("observed_at") => (Some(observed_at.to_owned()), reason),
+            Some("source") => (Some("reviewer".to_owned()), reason),
+            _ => (field, reason),
+        }
     }
 }
 
@@ -174,6 +195,7 @@ mod tests {
         assert_eq!(fault(&ASSET.replace("2026-11-01", "soon")).as_deref(), Some("observed_at"));
         assert_eq!(fault(&ASSET.replace("redeemability", "charm")).as_deref(), Some("dimension"));
         assert_eq!(fault(&ASSET.replace(r#""note":"""#, r#""color":1"#)).as_deref(), Some("color"));
-        assert!(RegistryRow::read(r#"{"kind":"asset","asset":"x"}"#).is_none() && RegistryRow::read("{}").is_none());
+        assert_eq!(fault("{}"), None);
+        assert!(RegistryRow::read(r#"{"kind":"asset","asset":"x"}"#).is_none() && RegistryRow::read("[]").is_none());
     }
 }

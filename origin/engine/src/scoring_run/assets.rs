@@ -45,15 +45,11 @@ pub async fn score_assets(
         let Some(row) = rows.get(id) else { continue };
         let of_asset = answers.get(id).map(Vec::as_slice).unwrap_or_default();
         let category: AssetCategory = decode_enum("asset.category", &row.category)?;
-        let review_status = review_status(row)?;
-        let entered = EnteredNumbers {
-            dimensions: row.dimensions.as_ref().map(stored_dimensions).unwrap_or_default(),
-            is_signed: row.is_attested && review_status == Some(ReviewStatus::Reviewed),
-        };
+        let entered = entered_numbers(row)?;
         let given: Vec<(Dimension, Answer<'_>)> =
             of_asset.iter().map(|one| (one.dimension, one.sourced().answer)).collect();
         let evidence = AssetEvidence::new(category, &entered, &given, now);
-        let status = effective_status(review_status, &evidence, of_asset, &signed);
+        let status = effective_status(review_status(row)?, &evidence, of_asset, &signed);
         let input = input(row, category, &evidence, status, &scores, now)?;
         if evidence.refresh.is_some() || row.last_refresh_at.or(row.reviewed_at).is_some() {
             facts.read(input.age_seconds, input.cadence_seconds);
@@ -135,6 +131,14 @@ fn stored(row: &AssetRow, evidence: &AssetEvidence<'_>, input: &AssetInput) -> S
             .or(row.reviewed_at),
         cadence_seconds: Some(input.cadence_seconds),
     }
+}
+
+/// The numbers of the newest review.
+pub fn entered_numbers(row: &AssetRow) -> Result<EnteredNumbers, StoreError> {
+    Ok(EnteredNumbers {
+        dimensions: row.dimensions.as_ref().map(stored_dimensions).unwrap_or_default(),
+        is_signed: row.is_attested && review_status(row)? == Some(ReviewStatus::Reviewed),
+    })
 }
 
 /// The status of the newest review.

@@ -112,15 +112,15 @@ impl Market {
         let mut from = Sources::default();
         let (mut input, ranges) = self.asset_side(&row, &mut from)?;
         input.platform = self.platform(&row, &mut from)?;
-        input.control = control(&row, &mut from)?;
-        self.answer_control(&row, &mut input.control, &mut from);
+        input.control = self.control(&row, &mut from)?;
         input.history = history(&row, facts, now, &mut from)?;
         state(&row, &facts.running, &mut input, &mut from);
         Ok(Vault { row, input, ranges, observations: from.0, stands_out: false })
     }
 }
 
-fn control(row: &VaultRow, from: &mut Sources) -> Result<ControlInput, StoreError> {
+/// The control inputs that a vault's registry row states.
+pub(super) fn registered_control(row: &VaultRow, from: &mut Sources) -> Result<ControlInput, StoreError> {
     let fields = [
         ("timelock_seconds", InputField::Timelock),
         ("signers", InputField::Signers),

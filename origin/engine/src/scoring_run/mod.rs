@@ -21,8 +21,10 @@ mod platform;
 mod publish;
 pub mod sanity_checks;
 mod suspects;
+mod unstated;
 
-pub use assets::{AssetRun, score_assets};
+pub use assets::{AssetRun, entered_numbers, score_assets};
+pub use unstated::unstated_inputs;
 
 use crate::clock::Clock;
 use crate::observed_changes;

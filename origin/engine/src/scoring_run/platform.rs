@@ -3,13 +3,14 @@
 //! A vault's own answer counts before its registry row, that before an answer about its protocol, and that before the protocol's registry
 //! row.
 
-use super::inputs::{Market, Sources, days, dollars, first_seen};
+use super::inputs::{Market, Sources, days, dollars, first_seen, registered_control};
 use rds_facts::ProtocolAnswer;
 use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::provenance::InputField;
 use rds_shared::scoring::rubric::{Dated, ProtocolFacts};
 use rds_shared::scoring::vault::{
-    ControlInput, Exit, PlatformInput, Signers, Source, Timelock, WorstDependency, platform_sum_tier,
+    ControlInput, Exit, PlatformInput, Signers, Source, Timelock, WorstDependency, dependency_factor_bp,
+    platform_sum_tier,
 };
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
@@ -33,22 +34,7 @@ impl Market {
     /// The inputs of the vault's platform vector.
     pub(super) fn platform(&self, row: &VaultRow, from: &mut Sources) -> Result<PlatformInput, StoreError> {
         let Some(protocol) = self.protocols.get(&row.protocol_id) else { return Ok(PlatformInput::default()) };
-        let mut input = registered(protocol, self.now)?;
-        let fields = [
-            ("version_deployed_at", InputField::VersionAgeDays),
-            ("audits", InputField::Audits),
-            ("newest_audit_at", InputField::NewestAuditDays),
-            ("bounty_usd", InputField::BountyUsd),
-            ("strategy", InputField::Strategy),
-            ("tvl_usd", InputField::ProtocolTvlUsd),
-            ("dependencies", InputField::WorstDependency),
-            ("dependencies", InputField::Dependencies),
-        ];
-        from.derived(&fields, &protocol.evidence, &protocol.source, protocol.observed_at);
-        let mut dependencies = protocol.dependencies.clone();
-        if let Some(facts) = self.answered.get(&row.protocol_id) {
-            self.answer(facts, &row.protocol_id, &mut input, &mut dependencies, from);
-        }
+        let (mut input, mut dependencies) = self.of_protocol(protocol, from)?;
         if let Some(strategy) = &row.strategy {
             input.strategy = Some(decode_enum("vault.strategy", strategy)?);
             from.derived(&[("strategy", InputField::Strategy)], &row.evidence, &row.source, row.observed_at);
@@ -67,18 +53,67 @@ impl Market {
                 row.observed_at,
             );
         }
-        let Some(dependencies) = dependencies else { return Ok(input) };
-        input.dependencies = u32::try_from(dependencies.len()).unwrap_or(u32::MAX);
+        if let Some(dependencies) = dependencies {
+            (input.worst_dependency, input.dependencies) = self.rated(&dependencies)?;
+        } else {
+            self.lapsed_dependencies(row, &mut input, from)?;
+        }
+        Ok(input)
+    }
+
+    /// Applies aged or withdrawn lists of dependencies if they lower the score more than unknown dependencies do, so that neither ageing
+    /// nor a withdrawal raises a score. Lists about the vault count before those about its protocol.
+    fn lapsed_dependencies(
+        &self,
+        row: &VaultRow,
+        input: &mut PlatformInput,
+        from: &mut Sources,
+    ) -> Result<(), StoreError> {
+        let lapsed = [&row.id, &row.protocol_id].into_iter().find_map(|subject| {
+            let Dated { value, observed_at } = self.answered.get(subject)?.lapsed_dependencies.as_ref()?;
+            Some((subject, value, *observed_at))
+        });
+        let Some((subject, dependencies, observed_at)) = lapsed else { return Ok(()) };
+        let (worst, count) = self.rated(dependencies)?;
+        if dependency_factor_bp(worst, count) < dependency_factor_bp(input.worst_dependency, input.dependencies) {
+            (input.worst_dependency, input.dependencies) = (worst, count);
+            from.note(&[InputField::WorstDependency, InputField::Dependencies], &cited(subject), At(observed_at));
+        }
+        Ok(())
+    }
+
+    /// The worst of these dependencies, and their number.
+    fn rated(&self, dependencies: &[String]) -> Result<(WorstDependency, u32), StoreError> {
         let mut tiers = Vec::new();
         for dependency in dependencies.iter().filter_map(|id| self.protocols.get(id)) {
-            let mut inner = registered(dependency, self.now)?;
-            if let Some(facts) = self.answered.get(&dependency.id) {
-                self.answer(facts, &dependency.id, &mut inner, &mut None, &mut Sources::default());
-            }
-            tiers.push(platform_sum_tier(&inner));
+            tiers.push(platform_sum_tier(&self.of_protocol(dependency, &mut Sources::default())?.0));
         }
-        input.worst_dependency = worst(&tiers);
-        Ok(input)
+        Ok((worst(&tiers), u32::try_from(dependencies.len()).unwrap_or(u32::MAX)))
+    }
+
+    /// The inputs that the protocol's registry row and the answers about it give, and its dependencies, which are `None` if unknown.
+    pub(super) fn of_protocol(
+        &self,
+        protocol: &ProtocolRow,
+        from: &mut Sources,
+    ) -> Result<(PlatformInput, Option<Vec<String>>), StoreError> {
+        let mut input = registered(protocol, self.now)?;
+        let fields = [
+            ("version_deployed_at", InputField::VersionAgeDays),
+            ("audits", InputField::Audits),
+            ("newest_audit_at", InputField::NewestAuditDays),
+            ("bounty_usd", InputField::BountyUsd),
+            ("strategy", InputField::Strategy),
+            ("tvl_usd", InputField::ProtocolTvlUsd),
+            ("dependencies", InputField::WorstDependency),
+            ("dependencies", InputField::Dependencies),
+        ];
+        from.derived(&fields, &protocol.evidence, &protocol.source, protocol.observed_at);
+        let mut dependencies = protocol.dependencies.clone();
+        if let Some(facts) = self.answered.get(&protocol.id) {
+            self.answer(facts, &protocol.id, &mut input, &mut dependencies, from);
+        }
+        Ok((input, dependencies))
     }
 
     /// Replaces inputs of the platform vector by the values that answers about `subject` give.
@@ -119,36 +154,48 @@ impl Market {
         }
     }
 
-    /// Fills inputs of the control vector from answers: an answer about the vault replaces its registry row, and an answer about its
-    /// protocol fills what the row leaves unknown.
-    pub(super) fn answer_control(&self, row: &VaultRow, input: &mut ControlInput, from: &mut Sources) {
-        for (subject, replaces) in [(&row.id, true), (&row.protocol_id, false)] {
-            let Some(facts) = self.answered.get(subject) else { continue };
-            let mut note = |field: InputField, at: Timestamp| from.note(&[field], &cited(subject), At(at));
-            if let Some(Dated { value, observed_at }) = facts.timelock
-                && (replaces || input.timelock == Timelock::Unknown)
-            {
-                input.timelock = value;
-                note(InputField::Timelock, observed_at);
-            }
-            if let Some(Dated { value, observed_at }) = facts.signers
-                && (replaces || input.signers == Signers::Unknown)
-            {
-                input.signers = value;
-                note(InputField::Signers, observed_at);
-            }
-            if let Some(Dated { value, observed_at }) = facts.exit
-                && (replaces || input.exit == Exit::Unknown)
-            {
-                input.exit = value;
-                note(InputField::Exit, observed_at);
-            }
-            if let Some(Dated { value, observed_at }) = facts.source
-                && (replaces || input.source == Source::Unknown)
-            {
-                input.source = value;
-                note(InputField::Source, observed_at);
-            }
+    /// The inputs of the vault's control vector. An answer about its protocol fills what the vault itself leaves unknown.
+    pub(super) fn control(&self, row: &VaultRow, from: &mut Sources) -> Result<ControlInput, StoreError> {
+        let mut input = self.own_control(row, from)?;
+        self.answer_control(&row.protocol_id, false, &mut input, from);
+        Ok(input)
+    }
+
+    /// The control inputs that the vault's registry row and the answers about the vault give; an answer replaces the row's value.
+    pub(super) fn own_control(&self, row: &VaultRow, from: &mut Sources) -> Result<ControlInput, StoreError> {
+        let mut input = registered_control(row, from)?;
+        self.answer_control(&row.id, true, &mut input, from);
+        Ok(input)
+    }
+
+    /// Fills inputs of the control vector from answers about `subject`: all answered inputs if an answer `replaces` what is known, otherwise
+    /// only the unknown ones.
+    fn answer_control(&self, subject: &str, replaces: bool, input: &mut ControlInput, from: &mut Sources) {
+        let Some(facts) = self.answered.get(subject) else { return };
+        let mut note = |field: InputField, at: Timestamp| from.note(&[field], &cited(subject), At(at));
+        if let Some(Dated { value, observed_at }) = facts.timelock
+            && (replaces || input.timelock == Timelock::Unknown)
+        {
+            input.timelock = value;
+            note(InputField::Timelock, observed_at);
+        }
+        if let Some(Dated { value, observed_at }) = facts.signers
+            && (replaces || input.signers == Signers::Unknown)
+        {
+            input.signers = value;
+            note(InputField::Signers, observed_at);
+        }
+        if let Some(Dated { value, observed_at }) = facts.exit
+            && (replaces || input.exit == Exit::Unknown)
+        {
+            input.exit = value;
+            note(InputField::Exit, observed_at);
+        }
+        if let Some(Dated { value, observed_at }) = facts.source
+            && (replaces || input.source == Source::Unknown)
+        {
+            input.source = value;
+            note(InputField::Source, observed_at);
         }
     }
 }

@@ -43,7 +43,7 @@ pub fn given(asset: &str, dimension: &str, question: &str, answer: &str, hours: 
     )
 }
 
-fn protocol_answer(subject: &str, input: &str, value: Value, hours: i64) -> Value {
+pub fn protocol_answer(subject: &str, input: &str, value: Value, hours: i64) -> Value {
     observed(
         "protocol_answer",
         hours,
@@ -233,6 +233,52 @@ async fn a_vault_inherits_its_protocols_answers_unless_it_has_its_own() {
         (&found["control"]["timelock_seconds"]["value"], &found["control"]["exit"]["value"]),
         (&json!(0), &json!("unknown"))
     );
+}
+
+#[tokio::test]
+async fn an_aged_list_of_dependencies_does_not_raise_the_score() {
+    let test = TestDb::new().await;
+    let mut lines = registry();
+    for line in lines.iter_mut().filter(|line| line["kind"] == "protocol") {
+        line["dependencies"] = json!(null);
+    }
+    let other = |id: &str, audits: u32, strategy: &str, usd: u64| {
+        observed(
+            "protocol",
+            0,
+            json!({"id": id, "name": id, "version_deployed_at": "2022-06-01T00:00:00Z", "audits": audits,
+                   "tvl_usd": usd, "strategy": strategy}),
+        )
+    };
+    lines.extend([
+        other("weak", 0, "leveraged", 0),
+        other("strong", 5, "lending_pool", 2_000_000_000),
+        vault(),
+        exposure(0, "usdy"),
+        state(0, json!({})),
+        protocol_answer("harbor", "dependencies", json!(["weak", "strong"]), 0),
+    ]);
+    ingest(&test, &clock(0), &lines).await;
+    let dependencies = |inputs: Value| {
+        let platform = &inputs["platform"];
+        (platform["worst_dependency"]["value"].clone(), platform["dependencies"]["value"].clone())
+    };
+    assert_eq!(dependencies(inputs(&test).await), (json!("Edge"), json!(2)));
+
+    // After four cadences the list is no evidence, but it counts less than unknown dependencies.
+    let later = 24 * 2_000;
+    ingest(&test, &clock(later), &[state(later, json!({}))]).await;
+    run_all(&test.db, &clock(later)).await.unwrap();
+    let found = inputs(&test).await;
+    assert_eq!(found["platform"]["worst_dependency"]["source"], "answers about harbor");
+    assert_eq!(dependencies(found), (json!("Edge"), json!(2)));
+
+    let newer = protocol_answer("harbor", "dependencies", json!(["strong"]), later);
+    ingest(&test, &clock(later), &[newer]).await;
+    let later = later + 24 * 2_000;
+    ingest(&test, &clock(later), &[state(later, json!({}))]).await;
+    run_all(&test.db, &clock(later)).await.unwrap();
+    assert_eq!(dependencies(inputs(&test).await), (json!("unknown"), json!(0)));
 }
 
 #[tokio::test]

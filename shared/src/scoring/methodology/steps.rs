@@ -95,7 +95,7 @@ pub(super) const RUBRIC: &[&str] = &[
 pub(super) const PROTOCOL_ANSWERS: &[&str] = &[
     "Of the answers to a question that are not withdrawn, those of the newest UTC day count, and of several the weakest.",
     "An answer older than expires_after_cadences times the cadence of its question is no evidence. A timelock, signers or an exit that counts less than an unknown one stays, also after a withdrawal.",
-    "Lists of dependencies of the newest day add up.",
+    "Lists of dependencies of the newest day add up. If no list counts, the protocols of all aged and withdrawn ones apply where their factor is below that of unknown dependencies.",
     "Audits add up: audits is the number of firms with a report that is not withdrawn, and newest_audit_days is the age of the newest report.",
     "A vault's own answer counts before the vault's registry entry, that before an answer about its protocol, and that before the protocol's registry entry.",
 ];

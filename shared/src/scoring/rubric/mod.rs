@@ -81,6 +81,7 @@ mod answer;
 mod asset;
 mod outcome;
 mod protocol;
+mod protocol_part;
 mod question;
 mod refresh;
 mod set;
@@ -92,6 +93,7 @@ pub use outcome::{AppliedCeiling, DimensionOutcome, NoValue, Part, PartState};
 pub use protocol::{
     Audit, Audits, Dated, ProtocolAnswer, ProtocolFacts, ProtocolInput, ProtocolQuestion, ProtocolValue,
 };
+pub use protocol_part::ProtocolPart;
 pub use question::{AnswerOption, Hundredths, Question, Questionnaire, SourceKind};
 pub use refresh::{Refresh, asset_refresh};
 pub use set::{AnswerSet, Attested, SourcedAnswer, status};

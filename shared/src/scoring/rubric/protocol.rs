@@ -3,15 +3,16 @@
 //! A value is a fact, not points: the methodology's tables turn it into points. The rules are those of assets as far as they apply. Of
 //! the answers that are not withdrawn, those of the newest UTC day count, and of several the weakest. An answer older than four cadences
 //! is no evidence, except that a value below that of an unknown input stays, so that neither ageing nor a withdrawal raises a score.
-//! Lists of dependencies of that day add up; an aged list is unknown. Audits add up over all days: each report is a fact of its own that does not age, because the age of the newest report is an input too.
+//! Lists of dependencies of that day add up; an aged list is kept apart, because whether it is below unknown depends on the tiers of its
+//! protocols. Audits add up over all days: each report is a fact of its own that does not age, because the age of the newest report is an
+//! input too.
 
-use super::SourceKind;
+use super::{ProtocolPart, SourceKind};
 use crate::scoring::asset::AttestationCadence;
 use crate::scoring::vault::{Exit, Signers, Source, Strategy, Timelock};
 use crate::scoring::{named_enum, tables};
 use crate::wire::time::{Day, Timestamp};
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -83,7 +84,7 @@ impl ProtocolValue {
     }
 
     /// Orders values of one input, the weakest first.
-    fn strength(&self) -> i128 {
+    pub(super) fn strength(&self) -> i128 {
         match self {
             ProtocolValue::VersionFirstSeen(day) => -i128::from(day.number()),
             ProtocolValue::Audit(audit) => i128::from(audit.date.number()),
@@ -100,13 +101,13 @@ impl ProtocolValue {
     }
 
     /// Whether the value counts less than the input would if it were unknown.
-    fn is_below_unknown(&self) -> bool {
+    pub(super) fn is_below_unknown(&self) -> bool {
         match self {
             ProtocolValue::Timelock(timelock) => tables::timelock_points(*timelock) < tables::TIMELOCK_UNKNOWN,
             ProtocolValue::Signers(signers) => tables::signers_points(*signers) < tables::SIGNERS_UNKNOWN,
             ProtocolValue::Exit(exit) => tables::exit_points(*exit) < tables::exit_points(Exit::Unknown),
-            // Unknown amounts count as none, and an unknown version or strategy is never better than a known one. A list of dependencies has no
-            // worth of its own.
+            // Unknown amounts count as none, and an unknown version or strategy is never better than a known one. The worth of a list of
+            // dependencies is not known here.
             _ => false,
         }
     }
@@ -120,6 +121,17 @@ pub struct ProtocolAnswer {
     pub observed_at: Timestamp,
     /// When the answer was withdrawn; `None` if it was not.
     pub withdrawn_at: Option<Timestamp>,
+}
+
+impl ProtocolAnswer {
+    pub(super) fn is_withdrawn(&self, now: Timestamp) -> bool {
+        self.withdrawn_at.is_some_and(|at| at <= now)
+    }
+
+    /// A value with the date of this answer.
+    pub(super) fn dated<T>(&self, value: T) -> Dated<T> {
+        Dated { value, observed_at: self.observed_at }
+    }
 }
 
 /// A question about a protocol or a vault.
@@ -171,6 +183,8 @@ pub struct ProtocolFacts {
     pub strategy: Option<Dated<Strategy>>,
     pub protocol_tvl_usd: Option<Dated<u64>>,
     pub dependencies: Option<Dated<Vec<String>>>,
+    /// See [`ProtocolPart::lapsed_dependencies`].
+    pub lapsed_dependencies: Option<Dated<Vec<String>>>,
     pub timelock: Option<Dated<Timelock>>,
     pub signers: Option<Dated<Signers>>,
     pub exit: Option<Dated<Exit>>,
@@ -181,21 +195,20 @@ impl ProtocolFacts {
     /// The values that the answers about one subject give at `now`.
     pub fn new(answers: &[ProtocolAnswer], now: Timestamp) -> Self {
         let mut facts = ProtocolFacts { audits: audits(answers, now), ..ProtocolFacts::default() };
-        for question in &tables::rubric::PROTOCOL_QUESTIONS {
-            let Some(answer) = settle(question, answers, now) else { continue };
-            let at = answer.observed_at;
-            if question.input == ProtocolInput::Dependencies {
-                facts.dependencies = dated(dependencies(answer, answers, now), at);
-                continue;
+        for input in ProtocolInput::ALL {
+            let part = ProtocolPart::new(*input, answers, now);
+            if part.lapsed_dependencies.is_some() {
+                facts.lapsed_dependencies = part.lapsed_dependencies;
             }
-            match answer.value.clone() {
-                // Audits and dependencies add up, see above.
+            let Some(Dated { value, observed_at: at }) = part.value else { continue };
+            match value {
+                // The count of firms needs every report, so `audits` combines them.
                 ProtocolValue::Audit(_) => {}
                 ProtocolValue::VersionFirstSeen(value) => facts.version_first_seen = dated(value, at),
                 ProtocolValue::BountyUsd(value) => facts.bounty_usd = dated(value, at),
                 ProtocolValue::Strategy(value) => facts.strategy = dated(value, at),
                 ProtocolValue::ProtocolTvlUsd(value) => facts.protocol_tvl_usd = dated(value, at),
-                ProtocolValue::Dependencies(_) => {}
+                ProtocolValue::Dependencies(value) => facts.dependencies = dated(value, at),
                 ProtocolValue::Timelock(value) => facts.timelock = dated(value, at),
                 ProtocolValue::Signers(value) => facts.signers = dated(value, at),
                 ProtocolValue::Exit(value) => facts.exit = dated(value, at),
@@ -210,56 +223,9 @@ fn dated<T>(value: T, observed_at: Timestamp) -> Option<Dated<T>> {
     Some(Dated { value, observed_at })
 }
 
-fn is_withdrawn(answer: &ProtocolAnswer, now: Timestamp) -> bool {
-    answer.withdrawn_at.is_some_and(|at| at <= now)
-}
-
-/// The answer to `question` that counts at `now`.
-fn settle<'a>(
-    question: &ProtocolQuestion,
-    answers: &'a [ProtocolAnswer],
-    now: Timestamp,
-) -> Option<&'a ProtocolAnswer> {
-    let given: Vec<&ProtocolAnswer> =
-        answers.iter().filter(|it| it.value.input() == question.input && it.observed_at <= now).collect();
-    let newest_day = given.iter().filter(|it| !is_withdrawn(it, now)).map(|it| Day::of(it.observed_at)).max();
-    let standing: Vec<&ProtocolAnswer> = given
-        .iter()
-        .copied()
-        .filter(|it| !is_withdrawn(it, now) && Some(Day::of(it.observed_at)) == newest_day)
-        .collect();
-    let fresh_until = |at: Timestamp| now.seconds_since(at) <= question.counts_for_seconds();
-    if standing.iter().map(|it| it.observed_at).max().is_some_and(fresh_until) {
-        return weakest(standing.into_iter());
-    }
-    let withdrawn =
-        given.iter().copied().filter(|it| is_withdrawn(it, now) && Some(Day::of(it.observed_at)) >= newest_day);
-    let left = standing.iter().copied().chain(withdrawn);
-    weakest(left).filter(|it| it.value.is_below_unknown())
-}
-
-/// The answer with the weakest value. Of equally weak values the first in the order of their text counts, so the order of the answers does
-/// not matter.
-fn weakest<'a>(answers: impl Iterator<Item = &'a ProtocolAnswer>) -> Option<&'a ProtocolAnswer> {
-    answers.min_by_key(|it| (it.value.strength(), format!("{:?}", it.value)))
-}
-
-/// The protocols of every list that was given on the day of `counting` and not withdrawn: which of two lists is the weaker one depends on
-/// the tiers of the protocols, but all of them together are never stronger than one list.
-fn dependencies(counting: &ProtocolAnswer, answers: &[ProtocolAnswer], now: Timestamp) -> Vec<String> {
-    let day = Day::of(counting.observed_at);
-    let of_day =
-        answers.iter().filter(|it| !is_withdrawn(it, now) && Day::of(it.observed_at) == day && it.observed_at <= now);
-    let named = of_day.filter_map(|it| match &it.value {
-        ProtocolValue::Dependencies(names) => Some(names),
-        _ => None,
-    });
-    named.flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect()
-}
-
 fn audits(answers: &[ProtocolAnswer], now: Timestamp) -> Option<Dated<Audits>> {
     let today = Day::of(now);
-    let reports = answers.iter().filter(|it| !is_withdrawn(it, now) && it.observed_at <= now);
+    let reports = answers.iter().filter(|it| !it.is_withdrawn(now) && it.observed_at <= now);
     let reports: Vec<(&Audit, Timestamp)> = reports
         .filter_map(|it| match &it.value {
             ProtocolValue::Audit(audit) if audit.date <= today => Some((audit, it.observed_at)),

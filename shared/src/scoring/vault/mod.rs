@@ -19,7 +19,7 @@ pub use input::{
     AssetMode, ControlInput, Exit, Exposure, ExposureRule, ExposuresStatus, HistoryInput, Incident, IncidentClass,
     Oracle, PlatformInput, Signers, Source, Strategy, Timelock, VaultInput, WorstDependency,
 };
-pub use platform::platform_sum_tier;
+pub use platform::{dependency_factor_bp, platform_sum_tier};
 pub use range::{AssetRanges, VaultRange, asset_range, range};
 
 use super::number::{MilliPoints, SumUnits};

@@ -1,6 +1,6 @@
 //! The platform vector: the protocol on which a vault runs, and the protocols on which that protocol depends.
 
-use super::PlatformInput;
+use super::{PlatformInput, WorstDependency};
 use crate::rules::tiers::{Tier, tier_of};
 use crate::scoring::number::{MilliPoints, cents};
 use crate::scoring::{decay, tables};
@@ -10,11 +10,16 @@ const WHOLE_BP: u128 = 10_000;
 
 /// The platform vector; null without version age, audits or strategy.
 pub(super) fn score(input: &PlatformInput) -> Option<MilliPoints> {
-    let beyond = input.dependencies.saturating_sub(tables::FREE_DEPENDENCIES);
-    let factor = tables::dependency_factor_bp(input.worst_dependency)
-        .saturating_sub(beyond.saturating_mul(tables::DEPENDENCY_STEP_BP))
-        .max(tables::DEPENDENCY_FLOOR_BP);
+    let factor = dependency_factor_bp(input.worst_dependency, input.dependencies);
     Some(cents(sum(input)? * u128::from(factor), 100 * WHOLE_BP))
+}
+
+/// The factor of the platform vector for this many dependencies, of which `worst` is the worst, in basis points.
+pub fn dependency_factor_bp(worst: WorstDependency, dependencies: u32) -> u32 {
+    let beyond = dependencies.saturating_sub(tables::FREE_DEPENDENCIES);
+    tables::dependency_factor_bp(worst)
+        .saturating_sub(beyond.saturating_mul(tables::DEPENDENCY_STEP_BP))
+        .max(tables::DEPENDENCY_FLOOR_BP)
 }
 
 /// The tier of a protocol on which another protocol depends: the tier of its platform sum, without the dependency factor.
@@ -53,7 +58,7 @@ pub(super) fn newest_audit_is_stale(input: &PlatformInput) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Strategy, WorstDependency};
+    use super::super::Strategy;
     use super::*;
 
     #[test]

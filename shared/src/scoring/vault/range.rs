@@ -10,6 +10,7 @@ use super::{
     WorstDependency, evaluate,
 };
 use crate::rules::tiers::Tier;
+use crate::scoring::number::rhe;
 use crate::scoring::{MilliPoints, Ppm, ScoreBasis, ScoreRange, tables};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -35,40 +36,62 @@ pub struct VaultRange {
 /// Utilization, bad debt and the list of incidents are not part of the range: the methodology does not count their absence against a
 /// vault.
 pub fn range(input: &VaultInput, outcome: &VaultOutcome, assets: &AssetRanges) -> VaultRange {
-    let score = |extreme: &VaultInput| evaluate(extreme).score;
-    let (worst, best) = (worst_case(input, assets), best_case(input, assets));
-    let (lowest, highest) = (score(&worst).unwrap_or(MilliPoints::ZERO), score(&best).unwrap_or(MilliPoints::MAX));
-    let coverage = coverage(input, assets);
-    let range = ScoreRange { lowest, highest, coverage };
+    let scores = |extremes: Vec<VaultInput>| extremes.into_iter().map(|extreme| evaluate(&extreme).score);
+    let lowest = scores(worst_cases(input, assets)).map(|score| score.unwrap_or(MilliPoints::ZERO)).min();
+    let highest = scores(best_cases(input, assets)).map(|score| score.unwrap_or(MilliPoints::MAX)).max();
+    let range = ScoreRange {
+        lowest: lowest.unwrap_or(MilliPoints::ZERO),
+        highest: highest.unwrap_or(MilliPoints::MAX),
+        coverage: coverage(input, assets),
+    };
     VaultRange { basis: basis(input, outcome, &range), range }
 }
 
 /// The range of the asset vector, which another vault that holds this one uses as the range of its exposure.
 pub fn asset_range(input: &VaultInput, assets: &AssetRanges) -> ScoreRange {
-    let vector = |extreme: &VaultInput| evaluate(extreme).vectors.asset;
+    let vectors = |extremes: Vec<VaultInput>| extremes.into_iter().map(|extreme| evaluate(&extreme).vectors.asset);
+    let lowest = vectors(worst_cases(input, assets)).map(|vector| vector.unwrap_or(MilliPoints::ZERO)).min();
+    let highest = vectors(best_cases(input, assets)).map(|vector| vector.unwrap_or(MilliPoints::MAX)).max();
     ScoreRange {
-        lowest: vector(&worst_case(input, assets)).unwrap_or(MilliPoints::ZERO),
-        highest: vector(&best_case(input, assets)).unwrap_or(MilliPoints::MAX),
-        coverage: Ppm(asset_coverage(input, assets)),
+        lowest: lowest.unwrap_or(MilliPoints::ZERO),
+        highest: highest.unwrap_or(MilliPoints::MAX),
+        coverage: asset_coverage(input, assets).ppm(),
     }
 }
 
 fn basis(input: &VaultInput, outcome: &VaultOutcome, range: &ScoreRange) -> ScoreBasis {
-    let bound = weakest(input).filter(|bound| *bound > tables::UNSCORED_COUNTS);
+    // An unscored member counts points that say nothing about it.
+    let are_scored = input.exposures.iter().all(|exposure| exposure.score.is_some());
+    let bound = weakest(input).filter(|bound| are_scored && *bound >= tables::UNSCORED_COUNTS);
     match input.exposures_status {
         _ if outcome.score.is_none() => ScoreBasis::Missing,
         ExposuresStatus::Unavailable => ScoreBasis::Assumed,
         ExposuresStatus::SharesUnknown if bound.is_none() => ScoreBasis::Assumed,
         ExposuresStatus::SharesUnknown => ScoreBasis::Bound,
-        ExposuresStatus::Observed if range.coverage == Ppm::ONE && range.lowest == range.highest => {
+        ExposuresStatus::Observed
+            if range.coverage == Ppm::ONE && range.lowest == range.highest && weightless_are_known(input) =>
+        {
             ScoreBasis::Complete
         }
         ExposuresStatus::Observed => ScoreBasis::Partial,
     }
 }
 
-/// The input with everything unknown as bad as the methodology knows.
-fn worst_case(input: &VaultInput, assets: &AssetRanges) -> VaultInput {
+/// Whether the inputs that have no weight of their own, so that the coverage does not show them, are known.
+fn weightless_are_known(input: &VaultInput) -> bool {
+    let platform = &input.platform;
+    // Without audits neither their date nor a bounty counts.
+    let audits_are_known =
+        platform.audits == Some(0) || (platform.newest_audit_days.is_some() && platform.bounty_usd.is_some());
+    let price_is_known = |exposure: &Exposure| exposure.oracle != Oracle::Unknown;
+    audits_are_known
+        && platform.worst_dependency != WorstDependency::Unknown
+        && input.tvl_usd.is_some()
+        && (input.asset_mode == AssetMode::Holdings || input.exposures.iter().all(price_is_known))
+}
+
+/// The inputs with everything unknown as bad as the methodology knows: one for each way in which unknown shares may lie.
+fn worst_cases(input: &VaultInput, assets: &AssetRanges) -> Vec<VaultInput> {
     let mut worst = input.clone();
     worst.deposit_score = Some(assets.deposit.lowest);
     let members = members(
@@ -82,14 +105,19 @@ fn worst_case(input: &VaultInput, assets: &AssetRanges) -> VaultInput {
             }
         },
     );
-    worst.exposures = match input.exposures_status {
-        ExposuresStatus::Observed => members,
+    let sides = match input.exposures_status {
+        ExposuresStatus::Observed => alloc::vec![members],
         ExposuresStatus::SharesUnknown if !members.is_empty() => {
-            let failed = members.iter().filter_map(|member| member.hard_fail_cap).min();
-            let weakest = one(members, |points| points.min(), input.asset_mode);
-            weakest.into_iter().map(|member| Exposure { hard_fail_cap: failed, ..member }).collect()
+            let members = alone(&members, input.asset_mode);
+            let weakest = members.iter().min_by_key(|member| member.score);
+            // A failed member caps the score from this share on.
+            let failed = members.iter().filter(|member| member.hard_fail_cap.is_some()).min_by_key(|it| it.score);
+            let capped =
+                weakest.zip(failed).map(|(weakest, failed)| beside(weakest, failed, tables::HOLDING_HARD_FAIL_PPM));
+            weakest.map(|weakest| alloc::vec![weakest.clone()]).into_iter().chain(capped).collect()
         }
-        _ => alloc::vec![whole(MilliPoints::ZERO)],
+        // It may hold an asset that failed.
+        _ => alloc::vec![alloc::vec![Exposure { hard_fail_cap: Some(MilliPoints::ZERO), ..whole(MilliPoints::ZERO) }]],
     };
     worst.exposures_status = ExposuresStatus::Observed;
     let platform = &mut worst.platform;
@@ -98,7 +126,8 @@ fn worst_case(input: &VaultInput, assets: &AssetRanges) -> VaultInput {
     platform.strategy = platform.strategy.or(Some(Strategy::Offchain));
     if platform.worst_dependency == WorstDependency::Unknown {
         platform.worst_dependency = WorstDependency::Known(Tier::Edge);
-        platform.dependencies = u32::MAX;
+        // Without a list their number is unknown too.
+        platform.dependencies = if platform.dependencies == 0 { u32::MAX } else { platform.dependencies };
     }
     let control = &mut worst.control;
     if control.timelock == Timelock::Unknown {
@@ -112,11 +141,11 @@ fn worst_case(input: &VaultInput, assets: &AssetRanges) -> VaultInput {
     }
     let history = &mut worst.history;
     history.drawdown_bp = history.drawdown_bp.or(Some(tables::DRAWDOWN_TAKES_ALL_BP));
-    worst
+    sides.into_iter().map(|exposures| VaultInput { exposures, ..worst.clone() }).collect()
 }
 
-/// The input with everything unknown as good as the methodology knows.
-fn best_case(input: &VaultInput, assets: &AssetRanges) -> VaultInput {
+/// The inputs with everything unknown as good as the methodology knows: one for each way in which unknown shares may lie.
+fn best_cases(input: &VaultInput, assets: &AssetRanges) -> Vec<VaultInput> {
     let mut best = input.clone();
     best.deposit_score = Some(assets.deposit.highest);
     let members = members(
@@ -129,31 +158,25 @@ fn best_case(input: &VaultInput, assets: &AssetRanges) -> VaultInput {
             }
         },
     );
-    best.exposures = match (input.exposures_status, input.asset_mode) {
-        (ExposuresStatus::Observed, _) => members,
-        // Members below 3.00 count 3.00 together.
-        (ExposuresStatus::SharesUnknown, mode) if !members.is_empty() => {
-            one(members, |points| points.max().map(|best| best.max(tables::UNSCORED_COUNTS)), mode)
-        }
+    let sides = match (input.exposures_status, input.asset_mode) {
+        (ExposuresStatus::Observed, _) => alloc::vec![members],
+        (ExposuresStatus::SharesUnknown, mode) if !members.is_empty() => best_shares(alone(&members, mode)),
         // A lending vault without loans has the score of its deposit asset.
-        (_, AssetMode::Lending) => Vec::new(),
-        (_, AssetMode::Holdings) => alloc::vec![whole(MilliPoints::MAX)],
+        (_, AssetMode::Lending) => alloc::vec![Vec::new()],
+        (_, AssetMode::Holdings) => alloc::vec![alloc::vec![whole(MilliPoints::MAX)]],
     };
     best.exposures_status = ExposuresStatus::Observed;
     best.tvl_usd = best.tvl_usd.or(Some(u64::MAX));
     let platform = &mut best.platform;
-    let audits_unknown = platform.audits.is_none();
     platform.version_age_days = platform.version_age_days.or(Some(u32::MAX));
     platform.audits = platform.audits.or(Some(u32::MAX));
     platform.newest_audit_days = platform.newest_audit_days.or(Some(0));
     platform.bounty_usd = platform.bounty_usd.or(Some(u64::MAX));
     platform.strategy = platform.strategy.or(Some(Strategy::LendingPool));
     platform.protocol_tvl_usd = platform.protocol_tvl_usd.or(Some(u64::MAX));
-    if audits_unknown {
-        platform.newest_audit_days = Some(0);
-    }
     if platform.worst_dependency == WorstDependency::Unknown {
-        platform.worst_dependency = WorstDependency::None;
+        let is_listed = platform.dependencies > 0;
+        platform.worst_dependency = if is_listed { WorstDependency::Known(Tier::Prime) } else { WorstDependency::None };
     }
     let control = &mut best.control;
     if control.timelock == Timelock::Unknown {
@@ -171,7 +194,7 @@ fn best_case(input: &VaultInput, assets: &AssetRanges) -> VaultInput {
     let history = &mut best.history;
     history.vault_age_days = history.vault_age_days.or(Some(u32::MAX));
     history.drawdown_bp = history.drawdown_bp.or(Some(0));
-    best
+    sides.into_iter().map(|exposures| VaultInput { exposures, ..best.clone() }).collect()
 }
 
 /// The exposures, each with a bound of its asset's range as score.
@@ -195,14 +218,36 @@ fn members(
     input.exposures.iter().zip(ranges).map(member).collect()
 }
 
-/// One exposure in place of several whose shares are unknown.
-fn one(
-    members: Vec<Exposure>,
-    choose: impl Fn(alloc::vec::IntoIter<MilliPoints>) -> Option<MilliPoints>,
-    mode: AssetMode,
-) -> Vec<Exposure> {
-    let points: Vec<MilliPoints> = members.iter().map(|member| super::asset_vector::points(mode, member)).collect();
-    choose(points.into_iter()).map(whole).into_iter().collect()
+/// Each member as if the whole vault were in it, with the points that it counts as its score. A member keeps its hard fail.
+fn alone(members: &[Exposure], mode: AssetMode) -> Vec<Exposure> {
+    let of = |(place, member): (usize, &Exposure)| Exposure {
+        id: alloc::format!("{place}"),
+        hard_fail_cap: member.hard_fail_cap,
+        ..whole(super::asset_vector::points(mode, member))
+    };
+    members.iter().enumerate().map(of).collect()
+}
+
+/// One member with `share_ppm` of the vault beside another with the rest.
+fn beside(rest: &Exposure, member: &Exposure, share_ppm: u32) -> Vec<Exposure> {
+    let left = 1_000_000_u32.saturating_sub(share_ppm);
+    alloc::vec![Exposure { share_ppm: left, ..rest.clone() }, Exposure { share_ppm, ..member.clone() }]
+}
+
+/// The ways in which the unknown shares of `members` may be best: all in the strongest one, or in the strongest that has not failed, with as
+/// much of a failed one as causes no cap. The score itself counts the weakest without its hard fail, and at least 3.00.
+fn best_shares(members: Vec<Exposure>) -> Vec<Vec<Exposure>> {
+    let strongest = |failed: bool| {
+        let of = members.iter().filter(|member| member.hard_fail_cap.is_some() == failed);
+        of.max_by_key(|member| member.score).cloned()
+    };
+    let (sound, failed) = (strongest(false), strongest(true));
+    let uncapped = tables::HOLDING_HARD_FAIL_PPM.saturating_sub(1);
+    let mixed = sound.as_ref().zip(failed.as_ref()).map(|(sound, failed)| beside(sound, failed, uncapped));
+    let weakest = members.iter().filter_map(|member| member.score).min();
+    let counts = weakest.map(|points| whole(points.max(tables::UNSCORED_COUNTS)));
+    let single = [counts, sound, failed].into_iter().flatten();
+    single.map(|member| alloc::vec![member]).chain(mixed).collect()
 }
 
 /// The whole vault in one asset with these points.
@@ -221,9 +266,9 @@ fn whole(points: MilliPoints) -> Exposure {
 /// The part of the score's weight for which there is evidence.
 fn coverage(input: &VaultInput, assets: &AssetRanges) -> Ppm {
     let (platform, control, history) = (&input.platform, &input.control, &input.history);
-    let known = |weights: &[u128], known: &[bool]| -> i64 {
+    let known = |weights: &[u128], known: &[bool]| -> i128 {
         let weight: u128 = weights.iter().zip(known).filter(|(_, known)| **known).map(|(weight, _)| weight).sum();
-        i64::try_from(weight * 10_000).unwrap_or(0)
+        i128::try_from(weight * 10_000).unwrap_or(0)
     };
     let platform = known(
         &tables::PLATFORM_WEIGHTS,
@@ -245,25 +290,39 @@ fn coverage(input: &VaultInput, assets: &AssetRanges) -> Ppm {
     );
     let history =
         known(&tables::HISTORY_WEIGHTS, &[history.vault_age_days.is_some(), true, history.drawdown_bp.is_some()]);
-    let parts = [asset_coverage(input, assets), platform, control, history];
-    let weighted: i64 = tables::VECTOR_WEIGHTS.iter().zip(parts).map(|(weight, part)| weight * part).sum();
-    Ppm(weighted / 100)
+    let [asset_weight, platform_weight, control_weight, history_weight] = tables::VECTOR_WEIGHTS.map(i128::from);
+    let others = platform_weight * platform + control_weight * control + history_weight * history;
+    let asset = asset_coverage(input, assets);
+    Fraction { part: asset_weight * asset.part + others * asset.whole, whole: 100 * asset.whole }.ppm()
 }
 
-/// The part of the asset vector's weight for which there is evidence, in parts per million.
-fn asset_coverage(input: &VaultInput, assets: &AssetRanges) -> i64 {
+/// A number of parts per million as an exact quotient, rounded only where it is published.
+struct Fraction {
+    part: i128,
+    whole: i128,
+}
+
+impl Fraction {
+    fn of(ppm: i64) -> Self {
+        Fraction { part: ppm.into(), whole: 1 }
+    }
+
+    fn ppm(&self) -> Ppm {
+        Ppm(i64::try_from(rhe(self.part.unsigned_abs(), self.whole.unsigned_abs())).unwrap_or(0))
+    }
+}
+
+/// The part of the asset vector's weight for which there is evidence.
+fn asset_coverage(input: &VaultInput, assets: &AssetRanges) -> Fraction {
     let covered = |place: usize| assets.exposures.get(place).map_or(0, |range| range.coverage.0);
     match input.exposures_status {
-        ExposuresStatus::Unavailable => 0,
-        ExposuresStatus::SharesUnknown => (0..input.exposures.len()).map(covered).min().unwrap_or(0),
+        ExposuresStatus::Unavailable => Fraction::of(0),
+        ExposuresStatus::SharesUnknown => Fraction::of((0..input.exposures.len()).map(covered).min().unwrap_or(0)),
         ExposuresStatus::Observed => {
-            let total: i64 = input.exposures.iter().map(|exposure| i64::from(exposure.share_ppm)).sum();
+            let total: i128 = input.exposures.iter().map(|exposure| i128::from(exposure.share_ppm)).sum();
             let shares = input.exposures.iter().enumerate();
             let known: i128 = shares.map(|(place, one)| i128::from(one.share_ppm) * i128::from(covered(place))).sum();
-            match known.checked_div(i128::from(total)) {
-                Some(mean) => i64::try_from(mean).unwrap_or(0),
-                None => assets.deposit.coverage.0,
-            }
+            if total == 0 { Fraction::of(assets.deposit.coverage.0) } else { Fraction { part: known, whole: total } }
         }
     }
 }

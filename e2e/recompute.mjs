@@ -1,7 +1,10 @@
 // A third party that recomputes a vault's score from published data alone.
 //
 // It reads two responses, /v1/methodology and the vault's detail, follows the steps of the methodology, and contains no weight, cap or
-// threshold itself. Numbers are converted to integers when read: thousandths of a point, parts per million, basis points.
+// threshold itself. Inputs that rest on answers are derived from the answers. Numbers are converted to integers when read: thousandths of a
+// point, parts per million, basis points.
+
+import { ProtocolInputs } from './protocol-inputs.mjs';
 
 const scaled = (number, scale, unit) => {
   const units = Math.round(number * scale);
@@ -30,6 +33,7 @@ export class ThirdParty {
     this.rules = methodology.vault;
     this.tiers = methodology.tiers;
     this.decays = methodology.numbers.decay;
+    this.answered = new ProtocolInputs(methodology);
   }
 
   /** The fraction left after `days` of decay, times 2^63. */
@@ -242,14 +246,16 @@ export class ThirdParty {
 /** The differences between a vault's detail and its recomputation; empty if they agree. */
 export function differences(thirdParty, vault) {
   const { score_provenance: provenance, risk_vectors: published } = vault;
-  const recomputed = thirdParty.recompute(provenance.inputs);
+  const { inputs, differences: ofInputs } = thirdParty.answered.derive(vault);
+  const recomputed = thirdParty.recompute(inputs);
   const shown = {
     vectors: Object.fromEntries(Object.entries(published).map(([name, { score }]) => [name, score])),
     weighted_sum: provenance.weighted_sum,
     caps: provenance.caps,
     raw_score: provenance.raw_score,
   };
-  return Object.keys(shown)
+  const ofResults = Object.keys(shown)
     .filter((name) => JSON.stringify(shown[name]) !== JSON.stringify(recomputed[name]))
     .map((name) => `${vault.id} ${name}: ${JSON.stringify(shown[name])} is published, ${JSON.stringify(recomputed[name])} is recomputed`);
+  return [...ofInputs, ...ofResults];
 }

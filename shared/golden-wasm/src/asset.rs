@@ -9,12 +9,14 @@ use serde_json::{Value, json};
 
 /// Scores one vector's input and compares the complete outcome.
 pub fn check(case: &Value) -> Result<(), Mismatch> {
-    let outcome = evaluate(&input(&case["in"])?);
+    let given = &case["in"];
+    let outcome = evaluate(&input(given, dimensions(&given["dimensions"])?)?);
     expect(&case["name"], &written(&outcome), &case["out"])
 }
 
-fn input(case: &Value) -> Result<AssetInput, Mismatch> {
-    let mut input = AssetInput::new(required_name(case, "category")?, dimensions(&case["dimensions"])?);
+/// The input that a vector gives, with these values.
+pub fn input(case: &Value, dimensions: Dimensions) -> Result<AssetInput, Mismatch> {
+    let mut input = AssetInput::new(required_name(case, "category")?, dimensions);
     input.lockup_days = integer(case, "lockup_days")?.unwrap_or(0);
     // A null `underlying` is an underlying asset without a score; a missing one means that there is no underlying asset.
     input.underlying = case.get("underlying").map(score).transpose()?;
@@ -50,7 +52,8 @@ fn chain(case: &Value) -> Result<ChainSubScores, Mismatch> {
     read.try_into().map_err(|_| Mismatch::unreadable("chain"))
 }
 
-fn written(outcome: &AssetOutcome) -> Value {
+/// The outcome as the fixtures write it.
+pub fn written(outcome: &AssetOutcome) -> Value {
     let overlays = outcome.overlays.iter().map(|overlay| {
         json!([overlay.rule.to_string(), overlay.rule.kind().as_str(), overlay.before.get(), overlay.after.get()])
     });

@@ -7,6 +7,7 @@
 mod asset;
 mod basket;
 mod decision;
+mod evidence;
 mod graph;
 mod publication;
 mod read;
@@ -31,7 +32,7 @@ macro_rules! vectors {
     };
 }
 
-const ALL: [Vectors; 15] = [
+const ALL: [Vectors; 21] = [
     vectors!("scoring/assets.jsonl", asset::check),
     vectors!("scoring/random_assets.jsonl", asset::check),
     vectors!("scoring/vaults.jsonl", vault::check),
@@ -41,6 +42,12 @@ const ALL: [Vectors; 15] = [
     vectors!("scoring/questionnaire.jsonl", rubric::check_questionnaire),
     vectors!("scoring/rubric.jsonl", rubric::check),
     vectors!("scoring/random_rubric.jsonl", rubric::check),
+    vectors!("scoring/shares_unknown.jsonl", evidence::check),
+    vectors!("scoring/vault_ranges.jsonl", evidence::check),
+    vectors!("scoring/asset_ranges.jsonl", evidence::check),
+    vectors!("scoring/protocol_answers.jsonl", evidence::check),
+    vectors!("scoring/dependencies.jsonl", evidence::check),
+    vectors!("scoring/supply.jsonl", evidence::check),
     vectors!("baskets/baskets.jsonl", basket::check),
     vectors!("baskets/random_baskets.jsonl", basket::check),
     vectors!("decisions/checks.jsonl", decision::check),

@@ -129,7 +129,8 @@ fn asset(given: &Value) -> Result<Value, Mismatch> {
     }))
 }
 
-fn supply(limit: &SupplyLimit) -> Value {
+/// The limit as the fixtures write it.
+pub fn supply(limit: &SupplyLimit) -> Value {
     let part = |it: &rds_shared::scoring::rubric::LimitPart| {
         json!([it.question, it.state.as_str(), it.answer, it.ceiling.get()])
     };
@@ -164,7 +165,8 @@ fn set(given: &Value) -> Result<Value, Mismatch> {
     Ok(json!({ "canonical": set.canonical().to_string(), "content_hash": set.content_hash().to_hex() }))
 }
 
-fn answers(rows: &[Value]) -> Result<Vec<Answer<'_>>, Mismatch> {
+/// Answers as the fixtures write them.
+pub fn answers(rows: &[Value]) -> Result<Vec<Answer<'_>>, Mismatch> {
     rows.iter().map(read).collect()
 }
 

@@ -13,7 +13,8 @@ pub fn check(case: &Value) -> Result<(), Mismatch> {
     expect(&case["name"], &written(&outcome), &case["out"])
 }
 
-fn input(case: &Value) -> Result<VaultInput, Mismatch> {
+/// The input that a vector gives.
+pub fn input(case: &Value) -> Result<VaultInput, Mismatch> {
     Ok(VaultInput {
         deposit_score: score_of(case, "deposit_score")?,
         deposit_hard_fail: flag(case, "deposit_hard_fail")?,
@@ -44,7 +45,8 @@ fn exposure(case: &Value) -> Result<Exposure, Mismatch> {
     })
 }
 
-fn platform(case: &Value) -> Result<PlatformInput, Mismatch> {
+/// The inputs of the platform vector.
+pub fn platform(case: &Value) -> Result<PlatformInput, Mismatch> {
     let worst_dependency = match case["worst_dependency"].as_str() {
         Some("none") => WorstDependency::None,
         Some("unknown") => WorstDependency::Unknown,
@@ -105,7 +107,8 @@ fn history(case: &Value) -> Result<HistoryInput, Mismatch> {
     })
 }
 
-fn written(outcome: &VaultOutcome) -> Value {
+/// The outcome as the fixtures write it.
+pub fn written(outcome: &VaultOutcome) -> Value {
     let vectors = &outcome.vectors;
     let caps = outcome.caps.iter().map(|cap| json!([cap.id.as_str(), cap.value.get(), cap.binding]));
     json!({

@@ -68,7 +68,7 @@ pub fn print_sizes() -> Result<()> {
 pub fn build(cache: &Cache) -> Result<PathBuf> {
     require_node()?;
     let toolchain = wasm_toolchain::find(cache, wasm_toolchain::Target::Wasm)?;
-    let wasm_bindgen = tools::wasm_bindgen(cache)?;
+    let bindgen = tools::bindgen(cache)?;
     let wasm_opt = npm::wasm_opt(cache)?;
 
     let mut step = Step::start("the verifier");
@@ -76,7 +76,7 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
     let inputs = [".cargo", "Cargo.toml", "Cargo.lock", "shared"].map(|name| root.join(name));
     // The programs' arguments are part of the fingerprint, because they change the output, too.
     let args = [&CARGO[..], &BINDGEN, &WASM_OPT, &FEATURES].concat().join(" ");
-    let salt = format!("{} {} {args}", toolchain.version, npm::pinned("binaryen")?);
+    let salt = format!("{} {} {} {args}", toolchain.version, tools::bindgen_digest()?, npm::pinned("binaryen")?);
     let fingerprint = workspace::fingerprint(&inputs, &salt)?;
     let stamp = into.join(".inputs");
     let unchanged = std::fs::read_to_string(&stamp).is_ok_and(|last| last == fingerprint);
@@ -92,7 +92,7 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
     command::run(&mut step, cargo, &log, TIMEOUT)?;
     let compiled = workspace::wasm_target().join(wasm_toolchain::Target::Wasm.triple());
 
-    let mut bindings = Command::new(wasm_bindgen);
+    let mut bindings = Command::new(bindgen);
     bindings.arg(compiled.join("verifier/rds_verifier.wasm"));
     bindings.args(BINDGEN).arg("--out-dir").arg(&into);
     command::run(&mut step, bindings, &log, TIMEOUT)?;

@@ -209,7 +209,9 @@ impl Plan {
         let args = [&CARGO[..], &BINDGEN, &WASM_OPT, &ESBUILD].concat().join(" ");
         let (esbuild, binaryen) = (npm::pinned("esbuild")?, npm::pinned("binaryen")?);
         let Variant { profile, optimised, features, .. } = variant;
-        let salt = format!("{} {esbuild} {binaryen} {profile} {optimised} {features} {args}", toolchain.version);
+        let bindgen = tools::bindgen_digest()?;
+        let salt =
+            format!("{} {bindgen} {esbuild} {binaryen} {profile} {optimised} {features} {args}", toolchain.version);
         let fingerprint = workspace::fingerprint(&inputs, &salt)?;
         Ok(Self { bundle, into, toolchain, fingerprint })
     }
@@ -234,7 +236,7 @@ fn build_into(cache: &Cache, from: Crate, variant: &Variant) -> Result<Bundle> {
         verifier::build(cache)?;
     }
     let plan = Plan::of(cache, from, variant)?;
-    let wasm_bindgen = tools::wasm_bindgen(cache)?;
+    let bindgen = tools::bindgen(cache)?;
     tools::clear_build_folder(cache)?;
     let esbuild = npm::esbuild(cache)?;
     let wasm_opt = variant.optimised.then(|| npm::wasm_opt(cache)).transpose()?;
@@ -254,7 +256,7 @@ fn build_into(cache: &Cache, from: Crate, variant: &Variant) -> Result<Bundle> {
 
     let making = into.join(".making");
     remove(&making)?;
-    let mut bindings = Command::new(wasm_bindgen);
+    let mut bindings = Command::new(bindgen);
     bindings.arg(compiled.join(format!("{}.wasm", package.replace('-', "_"))));
     bindings.args(BINDGEN).arg("--out-dir").arg(&making);
     command::run(&mut step, bindings, &log, TIMEOUT)?;

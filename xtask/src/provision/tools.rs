@@ -1,6 +1,7 @@
-//! Tools built from crates: `wasm-bindgen`, checkers of dependencies, `cargo-fuzz`, and servers to benchmark against.
+//! Tools built from crates: the generator of wasm modules' JavaScript, checkers of dependencies, `cargo-fuzz`, and servers to benchmark
+//! against.
 //!
-//! A lock file in `xtask/locks/cargo` pins each tool and its dependencies with hashes. To create a lock file, run
+//! The generator is a package of the project, `xtask/bindgen`, with a lock file of its own. For the others, a lock file in `xtask/locks/cargo` pins each tool and its dependencies with hashes. To create a lock file, run
 //! `cargo generate-lockfile` in a package named `lock` that depends only on the tool. The lock files published with the tools are not
 //! used, because they may pin yanked releases.
 
@@ -25,11 +26,41 @@ pub fn version(package: &str) -> Result<String> {
     Ok(locks::version_of(&lock(package)?, package)?.to_owned())
 }
 
-/// The `wasm-bindgen` program in exactly the version of `Cargo.lock`, because its glue must match the module.
-pub fn wasm_bindgen(cache: &Cache) -> Result<PathBuf> {
-    let (ours, tool) = (workspace::locked_version("wasm-bindgen")?, version("wasm-bindgen-cli")?);
-    ensure!(ours == tool, "Cargo.lock has wasm-bindgen {ours}, but xtask/locks/cargo/wasm-bindgen-cli.lock has {tool}");
-    install(cache, "wasm-bindgen-cli", "wasm-bindgen")
+/// The crate that generates the JavaScript of a wasm module.
+pub const BINDINGS: &str = "wasm-bindgen-cli-support";
+
+/// The program that generates a wasm module's JavaScript, with wasm-bindgen in exactly the version of `Cargo.lock`, because the JavaScript
+/// must match the module.
+pub fn bindgen(cache: &Cache) -> Result<PathBuf> {
+    let lock = bindgen_lock()?;
+    let (ours, tool) = (workspace::locked_version("wasm-bindgen")?, locks::version_of(&lock, BINDINGS)?);
+    ensure!(ours == tool, "Cargo.lock has wasm-bindgen {ours}, but xtask/bindgen/Cargo.lock has {tool}");
+    let (folder, entry) = (bindgen_folder(), format!("cargo/rds-bindgen@{tool}-{}", bindgen_digest()?));
+    let installed = cache.install(&format!("rds-bindgen, with wasm-bindgen {tool}"), &entry, |step, making| {
+        let _lock = cache.lock(step, BUILD)?;
+        let mut cargo = outside(making);
+        cargo.args(["install", "--no-track", "--locked", "--path"]).arg(&folder).arg("--root").arg(making);
+        cargo.env("CARGO_TARGET_DIR", cache.folder(BUILD)).envs(QUICK);
+        command::run(step, cargo, &workspace::log("tools"), TIMEOUT)
+    })?;
+    Ok(installed.join("bin/rds-bindgen"))
+}
+
+/// The lock file of `xtask/bindgen`.
+pub fn bindgen_lock() -> Result<String> {
+    let file = bindgen_folder().join("Cargo.lock");
+    std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+/// Digest of the sources and the lock file of `xtask/bindgen`; what it generates changes with it.
+pub fn bindgen_digest() -> Result<String> {
+    let digests = ["src/main.rs", "Cargo.lock"].map(|file| locks::digest(&bindgen_folder().join(file)));
+    let [program, lock] = digests;
+    Ok(format!("{}-{}", program?, lock?))
+}
+
+fn bindgen_folder() -> PathBuf {
+    workspace::root().join("xtask/bindgen")
 }
 
 /// The `cargo-fuzz` program, which builds for libFuzzer.
@@ -65,9 +96,9 @@ pub fn clear_build_folder(cache: &Cache) -> Result<()> {
     Ok(())
 }
 
-/// Profile of tools that run for seconds only; full optimisation would take minutes longer to compile.
+/// Profile of tools that run for seconds only: optimisation would take minutes longer to compile.
 const QUICK: [(&str, &str); 3] = [
-    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
 ];

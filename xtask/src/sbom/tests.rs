@@ -116,7 +116,7 @@ fn every_component_has_a_licence_and_every_published_one_a_package_url_and_a_has
 fn the_tools_of_the_bundle_have_the_locked_versions() {
     let tools = edge()["formulation"][0]["components"].as_array().unwrap();
     let versions: BTreeSet<_> = tools.iter().filter_map(|tool| tool["purl"].as_str()).collect();
-    let bindgen = format!("pkg:cargo/wasm-bindgen-cli@{}", workspace::locked_version("wasm-bindgen").unwrap());
+    let bindgen = format!("pkg:cargo/wasm-bindgen-cli-support@{}", workspace::locked_version("wasm-bindgen").unwrap());
     assert!(versions.contains(&*bindgen), "{bindgen}: {versions:?}");
     for program in ["pkg:npm/binaryen@", "pkg:npm/%40esbuild/linux-x64@", "pkg:npm/%40esbuild/linux-arm64@"] {
         assert!(versions.iter().any(|purl| purl.starts_with(program)), "{program}: {versions:?}");

@@ -10,14 +10,12 @@ use super::document::{Component, Kind, Scope};
 use crate::provision::{locks, npm, tools};
 use crate::workspace::hex;
 
-/// Package and licence. Cargo's lock files contain no licences, so they are copied from the manifests.
-const WASM_BINDGEN: (&str, &str) = ("wasm-bindgen-cli", "MIT OR Apache-2.0");
-/// The crate of wasm-bindgen that generates the JavaScript of a module.
-const BINDINGS: (&str, &str) = ("wasm-bindgen-cli-support", "MIT OR Apache-2.0");
+/// Licence of [`tools::BINDINGS`]. Cargo's lock files contain no licences, so it is copied from the manifest.
+const BINDINGS_LICENCE: &str = "MIT OR Apache-2.0";
 
 /// Tools that build the verifier, in addition to rustc.
 pub fn of_verifier() -> Result<Vec<Component>> {
-    let mut all = vec![from_crate(WASM_BINDGEN.0, WASM_BINDGEN, Kind::Application)?];
+    let mut all = vec![generator(Kind::Application)?];
     all.extend(from_npm("binaryen")?);
     Ok(all)
 }
@@ -29,17 +27,18 @@ pub fn of_worker() -> Result<Vec<Component>> {
 
 /// The JavaScript that wasm-bindgen generates for a module.
 pub fn bindings() -> Result<Component> {
-    let mut component = from_crate(WASM_BINDGEN.0, BINDINGS, Kind::Library)?;
+    let mut component = generator(Kind::Library)?;
     component.description = Some("The JavaScript around a wasm module: generated from templates of this crate.");
     Ok(component)
 }
 
-/// A package in a tool's lock file.
-fn from_crate(tool: &str, (package, licence): (&str, &str), kind: Kind) -> Result<Component> {
-    let lock = tools::lock(tool)?;
+/// The crate that generates the JavaScript, as locked for `xtask/bindgen`.
+fn generator(kind: Kind) -> Result<Component> {
+    let (lock, package) = (tools::bindgen_lock()?, tools::BINDINGS);
     let version = locks::version_of(&lock, package)?;
     let checksum = locks::checksum_of(&lock, package, version).with_context(|| format!("{package} has no hash"))?;
-    Ok(Component::new(kind, package, version).licence(licence).published("cargo").hash("SHA-256", checksum.to_owned()))
+    let component = Component::new(kind, package, version).licence(BINDINGS_LICENCE).published("cargo");
+    Ok(component.hash("SHA-256", checksum.to_owned()))
 }
 
 /// Every package that an npm program's lock file pins, for all platforms.

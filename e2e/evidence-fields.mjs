@@ -1,6 +1,6 @@
 // The fields that say what scores rest on, as data. All of them are beyond the interface.
 
-import { anything, count, fraction, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
+import { anything, count, flag, fraction, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
 
 /** What a score rests on, and how far evidence could still move it. Beyond the interface. */
 export const scoreEvidence = {
@@ -44,6 +44,8 @@ export const scoreSources = record({
         'version_first_seen', 'audit', 'bounty_usd', 'strategy', 'protocol_tvl_usd', 'dependencies', 'timelock', 'signers', 'exit', 'source',
       ),
       value: anything,
+      counts: flag,
+      question_state: oneOf('answered', 'contradicted', 'aged', 'withdrawn', 'unknown'),
       ...citation(instant),
     }),
   ),

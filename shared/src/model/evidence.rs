@@ -177,6 +177,10 @@ pub struct InputAnswer {
     /// The value, in the form that `/v1/methodology` states for the input.
     #[cfg_attr(feature = "schema", schemars(with = "Answered"))]
     pub value: ProtocolValue,
+    /// Whether the subject's value of the input follows from this answer now. A vault's own value replaces its protocol's.
+    pub counts: bool,
+    /// What is known about the input now from the answers about the subject: `contradicted` if answers of one day differ.
+    pub question_state: PartState,
     /// The source, its date, and who read it.
     #[serde(flatten)]
     pub citation: Citation,

@@ -18,6 +18,7 @@ use rds_shared::model::vault_history::{SnapshotPoint, VaultEvent};
 use rds_shared::route::{Row, params, routes};
 use rds_shared::rules::downsampling::downsample;
 use rds_shared::rules::high_confidence::is_high_confidence;
+use rds_shared::scoring::rubric::{ProtocolAnswer as EvaluatedAnswer, ProtocolInput, ProtocolPart};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use rds_store::Db;
@@ -25,6 +26,7 @@ use rds_store::vaults::detail::{self, DetailFacts};
 use rds_store::vaults::score_history;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// Days of history in a vault's page: the default of the snapshots route.
 const PAGE_DAYS: i64 = 90;
@@ -229,16 +231,39 @@ fn evidence_of(facts: &DetailFacts, now: Timestamp) -> VaultEvidence {
             source_kind: basis.source_kind,
             as_of: *as_of,
         }),
-        answers: facts.answers.iter().filter_map(input_answer).collect(),
+        answers: input_answers(&facts.answers, now),
     }
 }
 
-/// The answer as served; `None` if the stored value does not have its input's form.
-fn input_answer(answer: &ProtocolAnswer) -> Option<InputAnswer> {
-    Some(InputAnswer {
+/// The answers as served, without those whose stored value does not have its input's form.
+fn input_answers(answers: &[ProtocolAnswer], now: Timestamp) -> Vec<InputAnswer> {
+    let evaluated: Vec<_> = answers.iter().filter_map(|it| Some((it, it.evaluated()?))).collect();
+    let mut about: BTreeMap<&str, Vec<EvaluatedAnswer>> = BTreeMap::new();
+    for (answer, evaluated) in &evaluated {
+        about.entry(&answer.subject).or_default().push(evaluated.clone());
+    }
+    let mut parts: BTreeMap<(&str, ProtocolInput), ProtocolPart> = BTreeMap::new();
+    let served = evaluated.iter().map(|(answer, evaluated)| {
+        let given = about.get(answer.subject.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let part = parts.entry((&answer.subject, answer.input));
+        let part = part.or_insert_with(|| ProtocolPart::new(answer.input, given, now));
+        input_answer(answer, evaluated, part, now)
+    });
+    served.collect()
+}
+
+fn input_answer(
+    answer: &ProtocolAnswer,
+    evaluated: &EvaluatedAnswer,
+    part: &ProtocolPart,
+    now: Timestamp,
+) -> InputAnswer {
+    InputAnswer {
         subject: answer.subject.clone(),
         input: answer.input,
-        value: answer.typed().ok()?,
+        value: evaluated.value.clone(),
+        counts: part.rests_on(evaluated, now),
+        question_state: part.state,
         citation: Citation {
             as_of: answer.as_of.0,
             source_title: answer.source_title.clone(),
@@ -248,7 +273,7 @@ fn input_answer(answer: &ProtocolAnswer) -> Option<InputAnswer> {
             withdrawn_at: answer.withdrawn.then_some(answer.observed_at.0),
             given_by: answer.source.clone(),
         },
-    })
+    }
 }
 
 fn of_side(facts: &DetailFacts, side: RewardSide) -> Vec<Reward> {

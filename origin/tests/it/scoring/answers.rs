@@ -220,6 +220,7 @@ async fn a_vault_inherits_its_protocols_answers_unless_it_has_its_own() {
         answers.iter().map(|one| (one["input"].as_str().unwrap(), one["subject"].as_str().unwrap())).collect();
     assert!(subjects.contains(&("timelock", VAULT)) && subjects.contains(&("timelock", "harbor")), "{subjects:?}");
     assert!(answers.iter().all(|one| one["source_url"] == "https://protocol.example/docs"));
+    assert!(answers.iter().all(|one| one["counts"] == true && one["question_state"] == "answered"), "{answers:?}");
     assert_eq!((&detail["score_basis"], &detail["is_audited"]), (&json!("partial"), &json!(true)));
     let (low, score, high) = (&detail["lowest_score"], &detail["total_score"], &detail["highest_score"]);
     assert!(low.as_f64() <= score.as_f64() && score.as_f64() <= high.as_f64(), "{low} {score} {high}");

@@ -36,6 +36,23 @@ impl ProtocolPart {
         }
     }
 
+    /// Whether the value that counts at `now` follows from this answer about the same subject.
+    pub fn rests_on(&self, answer: &ProtocolAnswer, now: Timestamp) -> bool {
+        if answer.value.input() != self.input || answer.observed_at > now {
+            return false;
+        }
+        let is_valid = !answer.is_withdrawn(now);
+        match (self.input, &self.value) {
+            (_, None) => false,
+            (ProtocolInput::Audit, Some(_)) => is_valid,
+            (ProtocolInput::Dependencies, Some(counts)) => {
+                is_valid && Day::of(answer.observed_at) == Day::of(counts.observed_at)
+            }
+            // A withdrawn answer decides only where no other does.
+            (_, Some(counts)) => *counts == answer.dated(answer.value.clone()) && (is_valid || !self.state.is_known()),
+        }
+    }
+
     fn without_evidence(input: ProtocolInput, state: PartState, value: Option<Dated<ProtocolValue>>) -> Self {
         ProtocolPart { input, state, value, also_given: Vec::new(), lapsed_dependencies: None }
     }
@@ -183,6 +200,11 @@ mod tests {
         let part = ProtocolPart::new(ProtocolInput::Timelock, &answers, NOW);
         assert_eq!((part.state, part.value.map(|it| it.value)), (PartState::Contradicted, Some(lock(0, 3).value)));
         assert_eq!(part.also_given, [lock(172_800, 3).value, lock(86_400, 3).value]);
+        let part = ProtocolPart::new(ProtocolInput::Timelock, &answers, NOW);
+        assert_eq!(answers.each_ref().map(|it| part.rests_on(it, NOW)), [false, true, false, false]);
+        assert!(!part.rests_on(&withdrawn(lock(0, 3)), NOW));
+        let stays = [withdrawn(lock(0, 3))];
+        assert!(ProtocolPart::new(ProtocolInput::Timelock, &stays, NOW).rests_on(&stays[0], NOW));
         assert_eq!(state(ProtocolInput::Timelock, &[lock(0, 3), lock(0, 3)]), PartState::Answered);
     }
 

@@ -43,6 +43,10 @@ function goldenProtocols({ answered }, folder) {
     const answers = rows.map(([input, value, at, withdrawn]) => ({
       input, value, as_of: instant(at), withdrawn_at: instant(withdrawn), source_kind: answered.questions[input].evidence[0],
     }));
+    const lapsed = answered.lapsed(answers, now);
+    if (!isDeepStrictEqual(lapsed && new Set(lapsed), out.lapsed_dependencies && new Set(out.lapsed_dependencies))) {
+      return [`${name}: lapsed dependencies ${JSON.stringify(out.lapsed_dependencies)} are golden, derived ${JSON.stringify(lapsed)}`];
+    }
     return Object.entries(expectedInputs(out, now)).flatMap(([input, expected]) => {
       const found = answered.input(input, QUESTION[input] ?? input, answers, now);
       const same = expected === null ? found.length === 0 : found.length > 0 && found.every((one) => isDeepStrictEqual(one, expected));

@@ -10,7 +10,8 @@ use rds_shared::scoring::rubric::{
     Answer, AssetEvidence, Audit, Dated, EnteredNumbers, ProtocolAnswer, ProtocolFacts, ProtocolInput, ProtocolValue,
 };
 use rds_shared::scoring::vault::{
-    AssetRanges, ExposureRule, Signers, Timelock, VaultInput, asset_range, evaluate, platform_sum_tier, range,
+    AssetMode, AssetRanges, ExposureRule, Signers, Timelock, VaultInput, asset_range, dependency_factor_bp, evaluate,
+    platform_sum_tier, range,
 };
 use rds_shared::scoring::{MilliPoints, Ppm, ScoreRange};
 use rds_shared::wire::time::{Day, Timestamp};
@@ -65,8 +66,9 @@ fn span(case: &Value) -> Result<ScoreRange, Mismatch> {
 fn platform(given: &Value) -> Result<Value, Mismatch> {
     let input = vault::platform(given)?;
     let tier = platform_sum_tier(&input).map(|tier| tier.as_str());
-    let of = VaultInput { platform: input, ..VaultInput::new(rds_shared::scoring::vault::AssetMode::Holdings) };
-    Ok(json!({ "vector": milli(evaluate(&of).vectors.platform), "tier": tier }))
+    let factor = dependency_factor_bp(input.worst_dependency, input.dependencies);
+    let of = VaultInput { platform: input, ..VaultInput::new(AssetMode::Holdings) };
+    Ok(json!({ "vector": milli(evaluate(&of).vectors.platform), "tier": tier, "factor": factor }))
 }
 
 fn protocol(given: &Value) -> Result<Value, Mismatch> {
@@ -80,6 +82,7 @@ fn protocol(given: &Value) -> Result<Value, Mismatch> {
         "strategy": dated(facts.strategy, ProtocolValue::Strategy),
         "protocol_tvl_usd": dated(facts.protocol_tvl_usd, ProtocolValue::ProtocolTvlUsd),
         "dependencies": facts.dependencies.map(|it| it.value),
+        "lapsed_dependencies": facts.lapsed_dependencies.map(|it| it.value),
         "timelock": dated(facts.timelock, ProtocolValue::Timelock),
         "signers": dated(facts.signers, ProtocolValue::Signers),
         "exit": dated(facts.exit, ProtocolValue::Exit),

@@ -12,7 +12,7 @@ pub(super) const ASSET: &[&str] = &[
     "The value of a dimension is the number of a signed review with status reviewed, else the value that its answers give by the rubric, else the number of any other review. A dimension without a value has no evidence.",
     "weighted_sum is the sum of weight times value over the dimensions of the category; a dimension without evidence counts missing_evidence.",
     "If the dimensions without evidence weigh more than max_missing_weight, or the category has no weights, the asset is unscored.",
-    "Age and cadence of the evidence are those of the rubric for an asset with answers, and otherwise those of its review. lowest_score and highest_score are the scores with every dimension and the supply limit at the ends of their ranges.",
+    "Age and cadence of the evidence are those of the rubric for an asset whose values follow from answers alone, and otherwise those of its review. lowest_score and highest_score are the scores with every dimension and the supply limit at the ends of their ranges.",
     "Overlays apply in the listed order. Each may only lower the running score, never below 0; an overlay that would not lower it is not recorded.",
     "Multiplications round to hundred-thousandths of a point. The score is the final running score, rounded to two decimals.",
 ];
@@ -93,10 +93,11 @@ pub(super) const RUBRIC: &[&str] = &[
 ];
 
 pub(super) const PROTOCOL_ANSWERS: &[&str] = &[
-    "Of the answers to a question that are not withdrawn, those of the newest UTC day count, and of several the weakest.",
-    "An answer older than expires_after_cadences times the cadence of its question is no evidence. A timelock, signers or an exit that counts less than an unknown one stays, also after a withdrawal.",
-    "Lists of dependencies of the newest day add up. If no list counts, the protocols of all aged and withdrawn ones apply where their factor is below that of unknown dependencies.",
-    "Audits add up: audits is the number of firms with a report that is not withdrawn, and newest_audit_days is the age of the newest report.",
+    "Of the answers to a question that are not withdrawn, those of the newest UTC day count, and of several the weakest: the latest version, the smallest amount or delay, and otherwise the one that counts the fewest points.",
+    "An answer older than expires_after_cadences times the cadence of its question is no evidence; answers of one day age together, by the latest of them. A timelock, signers or an exit that counts less than an unknown one stays, also after a withdrawal on the newest day or later.",
+    "Lists of dependencies of the newest day add up. If none counts, the protocols of those lists and of the lists withdrawn on that day or later apply where their factor is below that of unknown dependencies.",
+    "A dependency's tier is that of its platform vector without the dependency factor. The worst is Edge, then an unknown tier, then Core, then Prime.",
+    "Audits add up: audits is the number of firms with a report that is not withdrawn, and newest_audit_days is the age of the newest report. Names with the same letters and digits, in any case, are one firm.",
     "A vault's own answer counts before the vault's registry entry, that before an answer about its protocol, and that before the protocol's registry entry.",
 ];
 

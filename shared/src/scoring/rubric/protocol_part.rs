@@ -43,6 +43,7 @@ impl ProtocolPart {
         }
         let is_valid = !answer.is_withdrawn(now);
         match (self.input, &self.value) {
+            // Whether lapsed lists apply depends on the tiers of the protocols, so none of them counts here.
             (_, None) => false,
             (ProtocolInput::Audit, Some(_)) => is_valid,
             (ProtocolInput::Dependencies, Some(counts)) => {
@@ -128,10 +129,10 @@ fn listed(given: &[&ProtocolAnswer]) -> Option<Dated<Vec<String>>> {
     Some(Dated { value: names.into_iter().cloned().collect(), observed_at: newest })
 }
 
-/// The answer with the weakest value. Of equally weak values the first in the order of their text counts, so the order of the answers does
-/// not matter.
+/// The answer with the weakest value. Of equally weak values the first in the order of their text counts, and of equal values the latest, so
+/// the order of the answers does not matter.
 fn weakest<'a>(answers: impl Iterator<Item = &'a ProtocolAnswer>) -> Option<&'a ProtocolAnswer> {
-    answers.min_by_key(|it| rank(&it.value))
+    answers.min_by_key(|it| (rank(&it.value), Reverse(it.observed_at)))
 }
 
 fn rank(value: &ProtocolValue) -> (i128, String) {
@@ -203,6 +204,11 @@ mod tests {
         let part = ProtocolPart::new(ProtocolInput::Timelock, &answers, NOW);
         assert_eq!(answers.each_ref().map(|it| part.rests_on(it, NOW)), [false, true, false, false]);
         assert!(!part.rests_on(&withdrawn(lock(0, 3)), NOW));
+        let early = ProtocolAnswer { observed_at: NOW.plus_seconds(-3 * 86_400 - 60), ..lock(0, 3) };
+        for order in [[early.clone(), lock(0, 3)], [lock(0, 3), early.clone()]] {
+            let value = ProtocolPart::new(ProtocolInput::Timelock, &order, NOW).value;
+            assert_eq!(value.map(|it| it.observed_at), Some(lock(0, 3).observed_at));
+        }
         let stays = [withdrawn(lock(0, 3))];
         assert!(ProtocolPart::new(ProtocolInput::Timelock, &stays, NOW).rests_on(&stays[0], NOW));
         assert_eq!(state(ProtocolInput::Timelock, &[lock(0, 3), lock(0, 3)]), PartState::Answered);

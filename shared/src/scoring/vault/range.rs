@@ -44,7 +44,7 @@ pub fn range(input: &VaultInput, outcome: &VaultOutcome, assets: &AssetRanges) -
         highest: highest.unwrap_or(MilliPoints::MAX),
         coverage: coverage(input, assets),
     };
-    VaultRange { basis: basis(input, outcome, &range), range }
+    VaultRange { basis: basis(input, outcome, &range, assets), range }
 }
 
 /// The range of the asset vector, which another vault that holds this one uses as the range of its exposure.
@@ -59,7 +59,7 @@ pub fn asset_range(input: &VaultInput, assets: &AssetRanges) -> ScoreRange {
     }
 }
 
-fn basis(input: &VaultInput, outcome: &VaultOutcome, range: &ScoreRange) -> ScoreBasis {
+fn basis(input: &VaultInput, outcome: &VaultOutcome, range: &ScoreRange, assets: &AssetRanges) -> ScoreBasis {
     // An unscored member counts points that say nothing about it.
     let are_scored = input.exposures.iter().all(|exposure| exposure.score.is_some());
     let bound = weakest(input).filter(|bound| are_scored && *bound >= tables::UNSCORED_COUNTS);
@@ -69,7 +69,7 @@ fn basis(input: &VaultInput, outcome: &VaultOutcome, range: &ScoreRange) -> Scor
         ExposuresStatus::SharesUnknown if bound.is_none() => ScoreBasis::Assumed,
         ExposuresStatus::SharesUnknown => ScoreBasis::Bound,
         ExposuresStatus::Observed
-            if range.coverage == Ppm::ONE && range.lowest == range.highest && weightless_are_known(input) =>
+            if range.coverage == Ppm::ONE && range.lowest == range.highest && is_known(input, assets) =>
         {
             ScoreBasis::Complete
         }
@@ -77,14 +77,18 @@ fn basis(input: &VaultInput, outcome: &VaultOutcome, range: &ScoreRange) -> Scor
     }
 }
 
-/// Whether the inputs that have no weight of their own, so that the coverage does not show them, are known.
-fn weightless_are_known(input: &VaultInput) -> bool {
+/// Whether the inputs without a weight of their own, which the coverage does not show, and the scores of the assets are known exactly. A cap
+/// may hide that they are not.
+fn is_known(input: &VaultInput, assets: &AssetRanges) -> bool {
     let platform = &input.platform;
     // Without audits neither their date nor a bounty counts.
     let audits_are_known =
         platform.audits == Some(0) || (platform.newest_audit_days.is_some() && platform.bounty_usd.is_some());
     let price_is_known = |exposure: &Exposure| exposure.oracle != Oracle::Unknown;
+    let deposit = Some(&assets.deposit).filter(|_| input.asset_mode == AssetMode::Lending);
+    let mut ranges = assets.exposures.iter().chain(deposit);
     audits_are_known
+        && ranges.all(|range| range.lowest == range.highest && range.coverage == Ppm::ONE)
         && platform.worst_dependency != WorstDependency::Unknown
         && input.tvl_usd.is_some()
         && (input.asset_mode == AssetMode::Holdings || input.exposures.iter().all(price_is_known))

@@ -7,7 +7,7 @@ use crate::block::{Address, BlockHash};
 use crate::hex;
 use crate::logs::BlockRange;
 use crate::plan::{Batch, Rung, multicall3};
-use crate::reader::{NumberSource, PROGRAM, RequestError};
+use crate::reader::{NumberSource, PROGRAM, Request, RequestError};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,6 +17,8 @@ pub const READER: Address = Address([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 
 /// Gas that a single call needs in addition to its cap: the price of the transaction itself and of its calldata.
 const TRANSACTION_GAS: u64 = 50_000;
+/// Gas of a self-test.
+const SELF_TEST_GAS: u64 = 1_000_000;
 
 /// A block that is asked for by number or by the network's own name for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +39,7 @@ pub fn eth_call(id: u64, batch: &Batch, number_source: NumberSource, block: Bloc
     Ok(match batch.rung {
         Rung::Override => {
             let data = batch.request(number_source)?.encode();
-            let code = format!(r#",{{"{READER}":{{"code":"{}"}}}}"#, hex::encode(&PROGRAM));
-            call(id, Some(READER), &data, batch.request_gas, block, &code)
+            call(id, Some(READER), &data, batch.request_gas, block, &override_with_reader())
         }
         Rung::InitCode => {
             call(id, None, &batch.request(number_source)?.encode_init_code(), batch.request_gas, block, "")
@@ -52,6 +53,26 @@ pub fn eth_call(id: u64, batch: &Batch, number_source: NumberSource, block: Bloc
             call(id, Some(to), &data, gas, block, "")
         }
     })
+}
+
+/// `eth_call` that shows whether a provider makes calls in this way: the reader without a call, or Multicall3 without one. `None` for single
+/// calls, which every provider makes.
+pub fn self_test(id: u64, rung: Rung, number_source: NumberSource, block: BlockHash) -> Option<String> {
+    let request = Request::header_only(number_source);
+    let gas = SELF_TEST_GAS;
+    match rung {
+        Rung::Override => {
+            let code = override_with_reader();
+            Some(call(id, Some(READER), &request.encode(), gas, block, &code))
+        }
+        Rung::InitCode => Some(call(id, None, &request.encode_init_code(), gas, block, "")),
+        Rung::Multicall3 => Some(call(id, Some(multicall3::MULTICALL3), &multicall3::encode(&[]), gas, block, "")),
+        Rung::Single => None,
+    }
+}
+
+fn override_with_reader() -> String {
+    format!(r#",{{"{READER}":{{"code":"{}"}}}}"#, hex::encode(&PROGRAM))
 }
 
 /// `eth_getBlockByNumber` without the block's transactions.
@@ -123,6 +144,23 @@ mod tests {
         let mut plan = Plan::new(vec![Address([7; 20])], fields, Limits::default(), rung);
         let batch = plan.next_batch().unwrap();
         serde_json::from_str(&eth_call(5, &batch, NumberSource::Opcodes, BlockHash([1; 32])).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_self_test_makes_no_call_and_names_its_block() {
+        for rung in Rung::ALL {
+            let Some(body) = self_test(7, rung, NumberSource::Opcodes, BlockHash([1; 32])) else {
+                assert_eq!(rung, Rung::Single);
+                continue;
+            };
+            let body: Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(body["params"][1]["blockHash"].as_str(), Some("0x01".to_owned() + &"01".repeat(31)).as_deref());
+            assert_eq!(
+                body["params"].as_array().unwrap().len(),
+                if rung == Rung::Override { 3 } else { 2 },
+                "{rung:?}"
+            );
+        }
     }
 
     #[test]

@@ -44,6 +44,16 @@ impl Rung {
         }
     }
 
+    /// Name for operators.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Rung::Override => "override",
+            Rung::InitCode => "init code",
+            Rung::Multicall3 => "multicall3",
+            Rung::Single => "single calls",
+        }
+    }
+
     /// Whether this rung serves `need`.
     pub const fn serves(self, need: Need) -> bool {
         match (self, need) {

@@ -3,6 +3,7 @@
 //! Results go to standard output, as text or with `--json` as one JSON value; logs and progress go to standard error.
 
 mod baskets;
+mod chain;
 mod credentials;
 mod doctor;
 mod edge;
@@ -67,6 +68,9 @@ enum Command {
     /// Answers to the questionnaire: check and compare files, and list what is open.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
+    /// Chains that facts are read from.
+    #[command(subcommand)]
+    Chain(chain::Chain),
     /// Publish, retract, promote or draft events.
     #[command(subcommand)]
     Events(Events),
@@ -260,6 +264,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Doctor => return Ok(doctor::doctor(out).await),
         Command::Migrate => facts::migrate(&database().await?, out).await?,
         Command::Evidence(command) => return evidence::run(command, out).await,
+        Command::Chain(command) => return chain::run(command, out).await,
         verb => return on_facts(verb, out).await,
     }
     Ok(ExitCode::SUCCESS)
@@ -273,7 +278,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
     }
     match verb {
         // `dispatch` handles these.
-        Command::Serve | Command::Doctor | Command::Migrate | Command::Evidence(_) => {}
+        Command::Serve | Command::Doctor | Command::Migrate | Command::Evidence(_) | Command::Chain(_) => {}
         Command::Import(Import { dir, only }) => facts::import(db, clock, &dir, only.as_deref(), out).await?,
         Command::Ingest { file } => return facts::ingest(db, clock, &file, out).await,
         Command::Simulate(Simulate { seed, vaults, hours }) => {

@@ -1,0 +1,107 @@
+//! Fields of contracts, read from one provider at one block.
+
+use crate::provider::Provider;
+use futures_util::future::join_all;
+use rds_chain::body;
+use rds_chain::failure::Failure;
+use rds_chain::plan::{Batch, Limits, Plan, Reading, Rung, multicall3};
+use rds_chain::reader::{Answer, Field, NumberSource, Outcome};
+use rds_chain::{Address, Block, result};
+use serde_json::value::RawValue;
+
+/// Largest number of batches that are asked of one provider at the same time.
+const IN_FLIGHT: usize = 4;
+
+/// The block of a chain at which is read.
+#[derive(Debug, Clone, Copy)]
+pub struct At<'a> {
+    /// EIP-155.
+    pub chain_id: u64,
+    pub block: &'a Block,
+    pub number_source: NumberSource,
+}
+
+/// What one provider read.
+#[derive(Debug, Clone)]
+pub struct Read {
+    /// Contract by contract in the given order, field by field.
+    pub readings: Vec<Reading>,
+    /// The way of calling that the provider served at the end, to begin with next time.
+    pub rung: Rung,
+}
+
+/// What a batch gave.
+enum Given {
+    Answer(Answer),
+    Outcomes(Vec<Outcome>),
+}
+
+/// Reads every field of every contract from `provider`, beginning with the way of calling `rung`.
+///
+/// Only an answer of a contract becomes [`Reading::Read`]. An answer of another block or chain counts as a failure of the provider.
+pub async fn fields(
+    provider: &Provider,
+    at: At<'_>,
+    contracts: Vec<Address>,
+    fields: Vec<Field>,
+    limits: Limits,
+    rung: Rung,
+) -> Read {
+    let calls = contracts.len().saturating_mul(fields.len());
+    let mut plan = Plan::new(contracts, fields, limits, rung);
+    while !plan.finished() {
+        let batches: Vec<Batch> = std::iter::from_fn(|| plan.next_batch()).take(IN_FLIGHT).collect();
+        if batches.is_empty() {
+            break;
+        }
+        let asked = batches.iter().map(async |batch| (batch.id, ask(provider, at, batch).await));
+        for (id, given) in join_all(asked).await {
+            // A batch is in flight exactly once, so recording it cannot fail.
+            let recorded = match given {
+                Ok(Given::Answer(answer)) => plan.record_answer(id, &answer),
+                Ok(Given::Outcomes(outcomes)) => plan.record_outcomes(id, &outcomes),
+                Err(failure) => plan.record_failure(id, failure),
+            };
+            if recorded.is_err() {
+                let _ = plan.record_failure(id, Failure::Transport);
+            }
+        }
+    }
+    let unread = || Reading::Unread(Failure::Transport);
+    let mut readings: Vec<Reading> = Vec::with_capacity(calls);
+    for (_, of_contract) in plan.readings() {
+        readings.extend(of_contract.iter().map(|reading| reading.clone().unwrap_or_else(unread)));
+    }
+    Read { readings, rung: plan.rung() }
+}
+
+async fn ask(provider: &Provider, at: At<'_>, batch: &Batch) -> Result<Given, Failure> {
+    let hash = at.block.id.hash;
+    // The plan makes no batch that a request cannot hold.
+    let body = |id| body::eth_call(id, batch, at.number_source, hash).unwrap_or_default();
+    let result = provider.call(body).await?;
+    decode(at, batch, &result)
+}
+
+fn decode(at: At<'_>, batch: &Batch, result: &RawValue) -> Result<Given, Failure> {
+    let data = result::bytes(result, crate::provider::MAX_BODY).ok_or(Failure::Transport)?;
+    match batch.rung {
+        Rung::Override | Rung::InitCode => {
+            // A node that ignores the override or the init code answers with nothing, as an address without code does.
+            if data.is_empty() {
+                return Err(Failure::Unsupported);
+            }
+            let request = batch.request(at.number_source).map_err(|_| Failure::Transport)?;
+            Answer::decode(&request, at.block, at.chain_id, &data).map(Given::Answer).map_err(|_| Failure::Transport)
+        }
+        Rung::Multicall3 => {
+            // Without the contract the call succeeds with no data.
+            if data.is_empty() {
+                return Err(Failure::Unsupported);
+            }
+            let calls = batch.calls().len();
+            multicall3::decode(&data, calls).map(Given::Outcomes).map_err(|_| Failure::Transport)
+        }
+        Rung::Single => Ok(Given::Outcomes(vec![Outcome::succeeded(&data)])),
+    }
+}

@@ -1,0 +1,242 @@
+//! A JSON-RPC node over HTTP with a chain of made-up blocks, which makes one call at a time and may have a fault.
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{Response, StatusCode};
+use axum::{Router, routing::post};
+use rds_chain::abi::Word;
+use rds_chain::hex;
+use rds_chain::{Address, BlockHash};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A contract that reverts with a reason.
+pub const REFUSES: Address = Address([0xee; 20]);
+
+/// What a node does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// 429 with `Retry-After: 60`, to every request.
+    RateLimit,
+    /// 502 with an HTML page.
+    ServerError,
+    /// 200 with an HTML page.
+    Html,
+    /// 200 with a JSON-RPC error in words of no known kind.
+    ErrorText,
+    /// The body breaks off.
+    CutBody,
+    /// Every word of a contract has one bit flipped.
+    FlippedWord,
+    /// Calls are made at the block before, whatever block is asked for.
+    OtherBlock,
+    /// Calls succeed with no data.
+    Empty,
+    /// Calls fail as if their gas were used up.
+    GasStarved,
+    /// Every block has another hash.
+    Fork,
+    /// The answer belongs to another request.
+    OtherId,
+    /// Another chain id.
+    OtherChain,
+}
+
+impl Fault {
+    /// The faults that a reading shows.
+    pub const ALL: &'static [Self] = &[
+        Fault::RateLimit,
+        Fault::ServerError,
+        Fault::Html,
+        Fault::ErrorText,
+        Fault::CutBody,
+        Fault::FlippedWord,
+        Fault::OtherBlock,
+        Fault::Empty,
+        Fault::GasStarved,
+        Fault::Fork,
+        Fault::OtherId,
+    ];
+}
+
+struct Inner {
+    head: u64,
+    fault: Option<Fault>,
+    requests: AtomicU32,
+    faults: AtomicU32,
+}
+
+/// A running node.
+pub struct Node {
+    url: String,
+    inner: Arc<Inner>,
+    server: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Node {
+    /// A node whose newest final block has this number.
+    pub async fn honest(head: u64) -> Self {
+        Self::start(head, None).await
+    }
+
+    pub async fn faulty(head: u64, fault: Fault) -> Self {
+        Self::start(head, Some(fault)).await
+    }
+
+    async fn start(head: u64, fault: Option<Fault>) -> Self {
+        let inner = Arc::new(Inner { head, fault, requests: AtomicU32::new(0), faults: AtomicU32::new(0) });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let app = Router::new().route("/", post(answer)).with_state(Arc::clone(&inner));
+        let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        Node { url, inner, server }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Number of requests so far.
+    pub fn requests(&self) -> u32 {
+        self.inner.requests.load(Ordering::Relaxed)
+    }
+
+    /// Number of requests that were answered wrongly.
+    pub fn faults(&self) -> u32 {
+        self.inner.faults.load(Ordering::Relaxed)
+    }
+}
+
+/// Hash of the block with this number, on the common chain or on the fork.
+pub fn hash(number: u64, is_fork: bool) -> BlockHash {
+    let mut bytes = [if is_fork { 0xf0 } else { 0x0c }; 32];
+    bytes[24..].copy_from_slice(&number.to_be_bytes());
+    BlockHash(bytes)
+}
+
+/// The word that a contract answers to a call.
+pub fn word_of(contract: Address, calldata: &[u8]) -> Word {
+    let mut bytes = [0; 32];
+    bytes[31] = contract.0[0] ^ calldata.first().copied().unwrap_or_default();
+    bytes[30] = contract.0[0];
+    Word(bytes)
+}
+
+async fn answer(State(node): State<Arc<Inner>>, body: Bytes) -> Response<Body> {
+    node.requests.fetch_add(1, Ordering::Relaxed);
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    let respond = |status: StatusCode, text: String| Response::builder().status(status).body(Body::from(text)).unwrap();
+    let wrong = || node.faults.fetch_add(1, Ordering::Relaxed);
+    let html = "<html><body>Bad gateway</body></html>".to_owned();
+    match node.fault {
+        Some(Fault::RateLimit) => {
+            wrong();
+            let response = Response::builder().status(StatusCode::TOO_MANY_REQUESTS).header("retry-after", "60");
+            return response.body(Body::from("slow down")).unwrap();
+        }
+        Some(Fault::ServerError) => {
+            wrong();
+            return respond(StatusCode::BAD_GATEWAY, html);
+        }
+        Some(Fault::Html) => {
+            wrong();
+            return respond(StatusCode::OK, html);
+        }
+        _ => {}
+    }
+    let id = match node.fault {
+        Some(Fault::OtherId) => {
+            wrong();
+            json!(request["id"].as_u64().unwrap() + 1)
+        }
+        _ => request["id"].clone(),
+    };
+    let outcome = match request["method"].as_str().unwrap() {
+        "eth_chainId" => {
+            let chain = if node.fault == Some(Fault::OtherChain) { 1 } else { 31_337 };
+            Ok(json!(format!("{chain:#x}")))
+        }
+        "eth_getBlockByNumber" => Ok(block(&node, &request["params"][0])),
+        "eth_call" => call(&node, &request["params"]),
+        method => panic!("{method} is not asked for"),
+    };
+    let mut text = match outcome {
+        Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string(),
+        Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string(),
+    };
+    if node.fault == Some(Fault::CutBody) {
+        wrong();
+        text.truncate(text.len() / 2);
+    }
+    respond(StatusCode::OK, text)
+}
+
+fn block(node: &Inner, tag: &Value) -> Value {
+    let number = match tag.as_str().unwrap() {
+        "finalized" | "latest" => node.head,
+        number => u64::from_str_radix(number.trim_start_matches("0x"), 16).unwrap(),
+    };
+    if number > node.head {
+        return Value::Null;
+    }
+    let is_fork = node.fault == Some(Fault::Fork);
+    if is_fork {
+        node.faults.fetch_add(1, Ordering::Relaxed);
+    }
+    let parent = hash(number - 1, is_fork);
+    json!({"number": format!("{number:#x}"), "hash": hash(number, is_fork).to_string(), "parentHash": parent.to_string(),
+           "timestamp": format!("{:#x}", 1_700_000_000 + 12 * number)})
+}
+
+/// Only single calls are served: neither overrides, nor init code, nor Multicall3.
+fn call(node: &Inner, params: &Value) -> Result<Value, Value> {
+    let unsupported = json!({"code": -32601, "message": "the method does not exist or is not available"});
+    if params[2] != Value::Null || params[0]["to"] == Value::Null {
+        return Err(unsupported);
+    }
+    let to: Address = params[0]["to"].as_str().unwrap().parse().unwrap();
+    if to == rds_chain::plan::multicall3::MULTICALL3 {
+        return Ok(json!("0x"));
+    }
+    let asked: BlockHash = params[1]["blockHash"].as_str().unwrap().parse().unwrap();
+    if asked != hash(node.head, node.fault == Some(Fault::Fork)) && asked.0[..24] != hash(0, false).0[..24] {
+        return Err(json!({"code": -32000, "message": "unknown block"}));
+    }
+    let wrong = || node.faults.fetch_add(1, Ordering::Relaxed);
+    if to == REFUSES {
+        return Err(json!({"code": 3, "message": "execution reverted: closed", "data": "0x08c379a0"}));
+    }
+    let data = hex::decode(params[0]["data"].as_str().unwrap()).unwrap();
+    let mut word = word_of(to, &data);
+    match node.fault {
+        Some(Fault::FlippedWord) => {
+            wrong();
+            word.0[31] ^= 1;
+        }
+        Some(Fault::OtherBlock) => {
+            wrong();
+            word.0[0] ^= 1;
+        }
+        Some(Fault::Empty) => {
+            wrong();
+            return Ok(json!("0x"));
+        }
+        Some(Fault::GasStarved) => {
+            wrong();
+            return Err(json!({"code": -32000, "message": "out of gas"}));
+        }
+        Some(Fault::ErrorText) => {
+            wrong();
+            return Err(json!({"code": -32050, "message": "something went wrong"}));
+        }
+        _ => {}
+    }
+    Ok(json!(hex::encode(&word.0)))
+}

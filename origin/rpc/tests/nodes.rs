@@ -1,0 +1,166 @@
+//! Readings from nodes that are served over HTTP and answer well or badly.
+
+mod fake_node;
+
+use fake_node::{Fault, Node};
+use rds_chain::abi::{Function, Word};
+use rds_chain::failure::Failure;
+use rds_chain::plan::{Limits, Rung};
+use rds_chain::quorum::Verdict;
+use rds_chain::reader::{Field, Outcome, Status};
+use rds_chain::{Address, BlockId};
+use rds_rpc::agree::{NoTarget, Reader, Verdicts};
+use rds_rpc::file::Providers;
+use std::collections::BTreeMap;
+
+const CONTRACTS: [Address; 2] = [Address([0xa1; 20]), Address([0xa2; 20])];
+
+fn fields() -> Vec<Field> {
+    vec![Field::new(Function::TotalAssets), Field::new(Function::TotalSupply)]
+}
+
+/// A reader of chain 31337 over these nodes, each of its own operator, of which `quorum` must agree.
+fn reader(nodes: &[Node], quorum: usize) -> Reader {
+    let providers: Vec<String> = nodes
+        .iter()
+        .enumerate()
+        .map(|(n, node)| {
+            format!(r#"{{"url": "{}", "operator": "operator-{n}", "requests_per_second": 10000}}"#, node.url())
+        })
+        .collect();
+    let file = format!(
+        r#"{{"chains": [{{"chain_id": 31337, "quorum": {quorum}, "trust_one_operator": true, "providers": [{}]}}]}}"#,
+        providers.join(",")
+    );
+    Reader::new(&Providers::parse(&file, &BTreeMap::new()).unwrap().chains[0]).unwrap()
+}
+
+/// The agreed words of every field of every contract at the target; `None` where nothing is agreed.
+async fn agreed(reader: &mut Reader) -> Vec<Option<Word>> {
+    let target = reader.target().await.unwrap();
+    words(&reader.fields(&target.block, &CONTRACTS, &fields(), Limits::default()).await)
+}
+
+fn words(verdicts: &Verdicts) -> Vec<Option<Word>> {
+    let word = |verdict: &Verdict<String, Outcome>| match verdict {
+        Verdict::Agreed { value, .. } => value.returned(),
+        Verdict::Disputed { .. } | Verdict::Missing { .. } => None,
+    };
+    verdicts.iter().map(word).collect()
+}
+
+/// What every honest node answers.
+fn truth() -> Vec<Option<Word>> {
+    let of = |contract: Address| {
+        fields().into_iter().map(move |field| Some(fake_node::word_of(contract, &field.calldata())))
+    };
+    CONTRACTS.into_iter().flat_map(of).collect()
+}
+
+#[tokio::test]
+async fn fields_that_two_of_three_operators_read_alike_are_agreed() {
+    let nodes = [Node::honest(100).await, Node::honest(100).await, Node::honest(98).await];
+    let mut reader = reader(&nodes, 2);
+    assert_eq!(reader.of_other_chains().await, []);
+    let target = reader.target().await.unwrap();
+    assert_eq!(
+        (target.block.id.number, target.operators),
+        (100, vec!["operator-0".to_owned(), "operator-1".to_owned()])
+    );
+    assert_eq!(agreed(&mut reader).await, truth());
+}
+
+#[tokio::test]
+async fn with_a_quorum_of_all_the_block_of_the_last_one_is_read() {
+    let nodes = [Node::honest(100).await, Node::honest(99).await, Node::honest(98).await];
+    let mut reader = reader(&nodes, 3);
+    assert_eq!(reader.target().await.unwrap().block.id.number, 98);
+    assert_eq!(agreed(&mut reader).await, truth());
+}
+
+#[tokio::test]
+async fn no_failure_of_one_node_becomes_a_value_or_hides_one() {
+    for fault in Fault::ALL {
+        let nodes = [Node::honest(100).await, Node::honest(100).await, Node::faulty(100, *fault).await];
+        assert_eq!(agreed(&mut reader(&nodes, 2)).await, truth(), "{fault:?}");
+        assert!(nodes[2].faults() > 0, "{fault:?} did not happen");
+    }
+}
+
+#[tokio::test]
+async fn without_a_second_honest_node_nothing_is_agreed() {
+    for fault in Fault::ALL {
+        let nodes = [Node::honest(100).await, Node::faulty(100, *fault).await];
+        let mut reader = reader(&nodes, 2);
+        let found = match reader.target().await {
+            Ok(target) => words(&reader.fields(&target.block, &CONTRACTS, &fields(), Limits::default()).await),
+            Err(_) => vec![None; 4],
+        };
+        for (found, truth) in found.iter().zip(truth()) {
+            assert!(found.is_none() || *found == truth, "{fault:?}: {found:?}");
+        }
+        let is_a_lie = matches!(fault, Fault::FlippedWord | Fault::OtherBlock);
+        assert!(!is_a_lie || found.contains(&None), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_liar_is_named_and_a_contract_that_reverts_is_a_value() {
+    let nodes = [Node::honest(100).await, Node::honest(100).await, Node::faulty(100, Fault::FlippedWord).await];
+    let mut reader = reader(&nodes, 2);
+    let target = reader.target().await.unwrap();
+    let refusing = [fake_node::REFUSES];
+    let verdicts = reader.fields(&target.block, &refusing, &fields(), Limits::default()).await;
+    assert!(verdicts.iter().all(|it| matches!(it, Verdict::Agreed { value, .. } if value.status == Status::Reverted)));
+    let verdicts = reader.fields(&target.block, &CONTRACTS, &fields(), Limits::default()).await;
+    let dissenters = verdicts.iter().filter_map(|it| match it {
+        Verdict::Agreed { dissenters, .. } => Some(dissenters.clone()),
+        Verdict::Disputed { .. } | Verdict::Missing { .. } => None,
+    });
+    assert_eq!(dissenters.collect::<Vec<_>>(), vec![vec!["operator-2".to_owned()]; 4]);
+}
+
+#[tokio::test]
+async fn too_few_operators_and_forks_give_no_block() {
+    let away = [Node::honest(100).await, Node::faulty(100, Fault::ServerError).await];
+    assert_eq!(reader(&away, 2).target().await, Err(NoTarget::TooFewAnswers { answered: 1, needed: 2 }));
+    let forked = [Node::honest(100).await, Node::faulty(100, Fault::Fork).await];
+    assert_eq!(reader(&forked, 2).target().await, Err(NoTarget::NoAgreement));
+}
+
+#[tokio::test]
+async fn a_node_of_another_chain_is_named() {
+    let nodes = [Node::honest(100).await, Node::faulty(100, Fault::OtherChain).await];
+    assert_eq!(reader(&nodes, 2).of_other_chains().await, [("operator-1".to_owned(), Ok(1))]);
+}
+
+#[tokio::test]
+async fn a_rate_limited_node_is_left_alone_for_the_time_that_it_asks_for() {
+    let nodes = [Node::honest(100).await, Node::honest(100).await, Node::faulty(100, Fault::RateLimit).await];
+    let mut reader = reader(&nodes, 2);
+    assert_eq!(agreed(&mut reader).await, truth());
+    let asked = nodes[2].requests();
+    assert_eq!(agreed(&mut reader).await, truth());
+    assert_eq!(nodes[2].requests(), asked, "asked during the pause of 60 s");
+}
+
+#[tokio::test]
+async fn a_check_says_what_each_provider_serves() {
+    let nodes =
+        [Node::honest(100).await, Node::faulty(100, Fault::OtherChain).await, Node::faulty(100, Fault::Html).await];
+    let checks = reader(&nodes, 1).check().await;
+    let [honest, other, html] = checks.as_slice() else { panic!("{checks:?}") };
+    assert_eq!((honest.chain_id.clone(), honest.rung.clone()), (Ok(31_337), Ok(Rung::Single)));
+    assert_eq!(honest.final_block.as_ref().map(|block| block.id.number), Ok(100));
+    assert_eq!(other.chain_id, Ok(1));
+    assert_eq!(
+        (html.chain_id.clone(), html.final_block.is_err(), html.rung.is_err()),
+        (Err(Failure::Transport), true, true)
+    );
+}
+
+#[test]
+fn blocks_of_one_number_on_two_forks_have_different_ids() {
+    let id = |fork| BlockId { number: 7, hash: fake_node::hash(7, fork) };
+    assert_ne!(id(false), id(true));
+}

@@ -24,6 +24,13 @@ pub fn run() -> Result<()> {
 
     let mut format = workspace::cargo();
     format.args(["fmt", "--all", "--check", "--", "--color=never"]);
+    let bindgen = tools::bindgen_manifest();
+    let mut format_bindgen = workspace::cargo();
+    format_bindgen.args(["fmt", "--check", "--manifest-path"]).arg(&bindgen).args(["--", "--color=never"]);
+    let mut clippy_bindgen = workspace::cargo();
+    clippy_bindgen.args(["clippy", "--locked", "--manifest-path"]).arg(&bindgen);
+    clippy_bindgen.env("CARGO_TARGET_DIR", workspace::target().join("bindgen"));
+    deny_warnings(&mut clippy_bindgen);
     let mut host = workspace::cargo();
     host.args(["clippy", "--locked", "--workspace", "--all-targets"]);
     deny_warnings(&mut host);
@@ -31,6 +38,13 @@ pub fn run() -> Result<()> {
     wasm.args(["clippy", "--locked", "--package", "rds-edge", "--package", "rds-verifier", "--target"]);
     wasm.arg(Target::Wasm.triple());
     deny_warnings(&mut wasm);
+    let mut deny_bindgen = Command::new(&cargo_deny);
+    deny_bindgen.current_dir(workspace::root()).args(["--locked", "--color=never", "--config", "deny.toml"]);
+    deny_bindgen.arg("--manifest-path").arg(&bindgen).args(["check", "bans", "licenses", "sources"]);
+    // Rules that exist for crates of the main workspace only.
+    for unused in ["license-not-encountered", "license-exception-not-encountered", "unused-wrapper"] {
+        deny_bindgen.args(["--allow", unused]);
+    }
     let mut deny = Command::new(cargo_deny);
     // Advisories are not checked here, because they need the network: see `deny.toml`.
     deny.current_dir(workspace::root()).args(["--locked", "--color=never", "check", "bans", "licenses", "sources"]);
@@ -42,9 +56,12 @@ pub fn run() -> Result<()> {
 
     let checks = [
         ("rustfmt", format),
+        ("rustfmt, rds-bindgen", format_bindgen),
         ("clippy, host", host),
         ("clippy, wasm", wasm),
+        ("clippy, rds-bindgen", clippy_bindgen),
         ("licences, bans, sources", deny),
+        ("licences, bans, sources of rds-bindgen", deny_bindgen),
         ("unused dependencies", machete),
         ("JavaScript", javascript),
         ("the OpenAPI document", document),

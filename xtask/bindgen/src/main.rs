@@ -1,20 +1,22 @@
-//! Generates the JavaScript of a wasm module with wasm-bindgen's library. The options have the names and meanings of the program in
-//! `wasm-bindgen-cli`, of which only those that `cargo xtask` passes exist here. That program also contains a test runner with an HTTP
-//! server, an HTTP client and TLS, which take most of the time to compile it.
+//! Generates the JavaScript of a wasm module with wasm-bindgen's library.
+//!
+//! It replaces the program `wasm-bindgen` of the package `wasm-bindgen-cli`, and its output is the same. It accepts only the options that
+//! `cargo xtask` passes. The package also contains a test runner with an HTTP server, an HTTP client and TLS; compiling it takes five
+//! times as long.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> ExitCode {
     let arguments = std::env::args_os().skip(1).map(|argument| argument.into_string());
-    let outcome = arguments.collect::<Result<Vec<_>, _>>().map_err(|_| anyhow::anyhow!("an argument is not UTF-8"));
+    let outcome = arguments.collect::<Result<Vec<_>, _>>().map_err(|_| anyhow!("an argument is not UTF-8"));
     match outcome.and_then(|arguments| generate(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:?}");
+            eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
 /// or `=`.
 fn generate(arguments: &[String]) -> Result<()> {
     let mut bindgen = Bindgen::new();
-    // The program's defaults, where the library's are different.
+    // Defaults of the program `wasm-bindgen` that differ from the library's.
     bindgen.typescript(true).omit_default_module_path(false);
     let (mut module, mut folder, mut target) = (None, None, None);
     let mut rest = arguments.iter().map(String::as_str);

@@ -1,9 +1,9 @@
 //! Tools built from crates: the generator of wasm modules' JavaScript, checkers of dependencies, `cargo-fuzz`, and servers to benchmark
 //! against.
 //!
-//! The generator is a package of the project, `xtask/bindgen`, with a lock file of its own. For the others, a lock file in `xtask/locks/cargo` pins each tool and its dependencies with hashes. To create a lock file, run
-//! `cargo generate-lockfile` in a package named `lock` that depends only on the tool. The lock files published with the tools are not
-//! used, because they may pin yanked releases.
+//! The generator is a package of the project, `xtask/bindgen`, with a lock file of its own. For the others, a lock file in
+//! `xtask/locks/cargo` pins each tool and its dependencies with hashes. To create a lock file, run `cargo generate-lockfile` in a package
+//! named `lock` that depends only on the tool. The lock files published with the tools are not used, because they may pin yanked releases.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,6 +26,8 @@ pub fn version(package: &str) -> Result<String> {
     Ok(locks::version_of(&lock(package)?, package)?.to_owned())
 }
 
+/// The files of the package `xtask/bindgen`.
+const BINDGEN_FILES: [&str; 3] = ["Cargo.toml", "Cargo.lock", "src/main.rs"];
 /// The crate that generates the JavaScript of a wasm module.
 pub const BINDINGS: &str = "wasm-bindgen-cli-support";
 
@@ -35,15 +37,22 @@ pub fn bindgen(cache: &Cache) -> Result<PathBuf> {
     let lock = bindgen_lock()?;
     let (ours, tool) = (workspace::locked_version("wasm-bindgen")?, locks::version_of(&lock, BINDINGS)?);
     ensure!(ours == tool, "Cargo.lock has wasm-bindgen {ours}, but xtask/bindgen/Cargo.lock has {tool}");
-    let (folder, entry) = (bindgen_folder(), format!("cargo/rds-bindgen@{tool}-{}", bindgen_digest()?));
+    let entry = format!("cargo/rds-bindgen@{tool}-{}", bindgen_digest()?);
     let installed = cache.install(&format!("rds-bindgen, with wasm-bindgen {tool}"), &entry, |step, making| {
         let _lock = cache.lock(step, BUILD)?;
-        let mut cargo = outside(making);
-        cargo.args(["install", "--no-track", "--locked", "--path"]).arg(&folder).arg("--root").arg(making);
-        cargo.env("CARGO_TARGET_DIR", cache.folder(BUILD)).envs(QUICK);
-        command::run(step, cargo, &workspace::log("tools"), TIMEOUT)
+        let source = making.join("source");
+        std::fs::create_dir_all(source.join("src"))?;
+        for file in BINDGEN_FILES {
+            std::fs::copy(bindgen_folder().join(file), source.join(file))?;
+        }
+        install_from(step, cache, making, &source, "rds-bindgen", &QUICK)
     })?;
     Ok(installed.join("bin/rds-bindgen"))
+}
+
+/// Manifest of the package `xtask/bindgen`.
+pub fn bindgen_manifest() -> PathBuf {
+    bindgen_folder().join("Cargo.toml")
 }
 
 /// The lock file of `xtask/bindgen`.
@@ -52,11 +61,11 @@ pub fn bindgen_lock() -> Result<String> {
     std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// Digest of the sources and the lock file of `xtask/bindgen`; what it generates changes with it.
+/// Digest of the files of `xtask/bindgen`. It is part of the fingerprint of everything that the program generates.
 pub fn bindgen_digest() -> Result<String> {
-    let digests = ["src/main.rs", "Cargo.lock"].map(|file| locks::digest(&bindgen_folder().join(file)));
-    let [program, lock] = digests;
-    Ok(format!("{}-{}", program?, lock?))
+    let digests: Result<Vec<_>> =
+        BINDGEN_FILES.iter().map(|file| locks::digest(&bindgen_folder().join(file))).collect();
+    Ok(digests?.join("-"))
 }
 
 fn bindgen_folder() -> PathBuf {
@@ -125,14 +134,26 @@ fn install_as(cache: &Cache, package: &str, program: &str, profile: &[(&str, &st
         let source = making.join("source");
         copy(&fetch(step, making, package, &lock)?, &source)?;
         std::fs::write(source.join("Cargo.lock"), locks::of_tool(&lock, package))?;
-        let mut cargo = outside(making);
-        cargo.args(["install", "--no-track", "--locked", "--bin", program, "--path"]).arg(&source);
-        cargo.arg("--root").arg(making);
-        cargo.env("CARGO_TARGET_DIR", cache.folder(BUILD)).envs(profile.iter().copied());
-        command::run(step, cargo, &workspace::log("tools"), TIMEOUT)?;
-        remove(&source)
+        install_from(step, cache, making, &source, program, profile)
     })?;
     Ok(folder.join("bin").join(program))
+}
+
+/// Builds a program from the package in `source`, moves it to `bin` in `making`, and deletes the package.
+fn install_from(
+    step: &mut Step,
+    cache: &Cache,
+    making: &Path,
+    source: &Path,
+    program: &str,
+    profile: &[(&str, &str)],
+) -> Result<()> {
+    let mut cargo = outside(making);
+    cargo.args(["install", "--no-track", "--locked", "--bin", program, "--path"]).arg(source);
+    cargo.arg("--root").arg(making);
+    cargo.env("CARGO_TARGET_DIR", cache.folder(BUILD)).envs(profile.iter().copied());
+    command::run(step, cargo, &workspace::log("tools"), TIMEOUT)?;
+    remove(source)
 }
 
 /// `cargo` outside the clone, so that the clone's settings do not affect the tools.

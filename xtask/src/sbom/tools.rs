@@ -15,7 +15,8 @@ const BINDINGS_LICENCE: &str = "MIT OR Apache-2.0";
 
 /// Tools that build the verifier, in addition to rustc.
 pub fn of_verifier() -> Result<Vec<Component>> {
-    let mut all = vec![generator(Kind::Application)?];
+    // The crate of wasm-bindgen that it calls is a component of the result, see `bindings`.
+    let mut all = vec![Component::new(Kind::Application, "rds-bindgen", None).licence("Apache-2.0")];
     all.extend(from_npm("binaryen")?);
     Ok(all)
 }
@@ -25,19 +26,13 @@ pub fn of_worker() -> Result<Vec<Component>> {
     from_npm("esbuild")
 }
 
-/// The JavaScript that wasm-bindgen generates for a module.
+/// The JavaScript that wasm-bindgen generates for a module: the crate that generates it, as locked for `xtask/bindgen`.
 pub fn bindings() -> Result<Component> {
-    let mut component = generator(Kind::Library)?;
-    component.description = Some("The JavaScript around a wasm module: generated from templates of this crate.");
-    Ok(component)
-}
-
-/// The crate that generates the JavaScript, as locked for `xtask/bindgen`.
-fn generator(kind: Kind) -> Result<Component> {
     let (lock, package) = (tools::bindgen_lock()?, tools::BINDINGS);
     let version = locks::version_of(&lock, package)?;
     let checksum = locks::checksum_of(&lock, package, version).with_context(|| format!("{package} has no hash"))?;
-    let component = Component::new(kind, package, version).licence(BINDINGS_LICENCE).published("cargo");
+    let mut component = Component::new(Kind::Library, package, version).licence(BINDINGS_LICENCE).published("cargo");
+    component.description = Some("The JavaScript around a wasm module: generated from templates of this crate.");
     Ok(component.hash("SHA-256", checksum.to_owned()))
 }
 

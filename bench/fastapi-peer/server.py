@@ -22,7 +22,8 @@ ROW = (
     "has_borrow_rewards", "borrow_status", "gross_interest_apy", "active_loans_usd", "available_liquidity_usd",
     "liquidity_deficit_usd", "liquidity_status", "total_score", "risk_tier", "strategy_type", "curator_name", "is_audited",
     "deposit_status", "withdraw_status", "is_depositable", "deposit_capacity_usd", "freshness_seconds", "last_synced_at",
-    "score_status", "score_updated_at", "tvl_status", "real_yield_share", "curator_id",
+    "score_status", "score_updated_at", "tvl_status", "real_yield_share", "curator_id", "score_basis", "score_coverage",
+    "lowest_score", "highest_score",
 )
 FRESHNESS = "greatest(0, floor(extract(epoch FROM now() - last_synced_at)))::int AS freshness_seconds"
 COLUMNS = ", ".join(FRESHNESS if name == "freshness_seconds" else name for name in ROW)

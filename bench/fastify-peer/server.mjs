@@ -57,6 +57,10 @@ const ROW = {
   tvl_status: text,
   real_yield_share: nullable(number),
   curator_id: nullable(text),
+  score_basis: text,
+  score_coverage: number,
+  lowest_score: nullable(number),
+  highest_score: nullable(number),
 };
 
 const ANSWER = {

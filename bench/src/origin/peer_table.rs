@@ -19,7 +19,8 @@ const TABLE: &str = "CREATE TABLE peer_vault (
     available_liquidity_usd float8, liquidity_deficit_usd float8, liquidity_status text NOT NULL, total_score float8, risk_tier text,
     strategy_type text, curator_name text, is_audited boolean NOT NULL, deposit_status text NOT NULL, withdraw_status text NOT NULL,
     is_depositable boolean, deposit_capacity_usd float8, last_synced_at timestamptz, score_status text NOT NULL,
-    score_updated_at timestamptz, tvl_status text NOT NULL, real_yield_share float8, curator_id text, chain_slug text, tier text)";
+    score_updated_at timestamptz, tvl_status text NOT NULL, real_yield_share float8, curator_id text,
+    score_basis text NOT NULL, score_coverage float8 NOT NULL, lowest_score float8, highest_score float8, chain_slug text, tier text)";
 
 /// Sort columns. Each gets one index per direction, and one index by chain and then by the column in descending order.
 const ORDERS: [&str; 11] = [

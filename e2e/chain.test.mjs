@@ -1,37 +1,23 @@
 // `rds-origin chain check` against real nodes.
 
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { startNode } from './chain-node.mjs';
 import { sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
 const folder = mkdtempSync(join(tmpdir(), 'rds-chain-'));
 const nodes = [];
 
-/** The program of the platform's package. */
-function anvil() {
-  const architecture = { x64: 'amd64', arm64: 'arm64' }[process.arch];
-  const require = createRequire(import.meta.url);
-  return join(dirname(require.resolve(`@foundry-rs/anvil-linux-${architecture}/package.json`)), 'bin', 'anvil');
-}
-
-/** Starts a node on a free port; resolves to its URL. */
-const node = () => new Promise((resolve, reject) => {
-  const child = spawn(anvil(), ['--host', '127.0.0.1', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  nodes.push(child);
-  child.once('exit', (code) => reject(new Error(`anvil ended with ${code}`)));
-  let said = '';
-  child.stdout.on('data', (chunk) => {
-    said += chunk;
-    const [, port] = said.match(/Listening on 127\.0\.0\.1:(\d+)/) ?? [];
-    if (port) resolve(`http://127.0.0.1:${port}`);
-  });
-});
+const node = async () => {
+  const started = await startNode();
+  nodes.push(started);
+  return started.url;
+};
 
 async function rpc(url, method, ...params) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
@@ -59,10 +45,7 @@ describe('chain check', () => {
     await rpc(url, 'anvil_mine', '0x64');
   });
   after(() => {
-    for (const child of nodes) {
-      child.removeAllListeners('exit');
-      child.kill('SIGKILL');
-    }
+    for (const { stop } of nodes) stop();
     rmSync(folder, { recursive: true });
   });
 

@@ -91,7 +91,8 @@ fn value(value: &Value, depth: usize, order: Order<'_>, out: &mut String) {
     }
 }
 
-/// The order in which the members of `member` are written. `member` is the value of `name` in `members`, whose own order is `order`.
+/// The order for the members of `member`, a value inside the object `members` under the key `name`.
+/// `order` is the order of `members`.
 fn below<'a>(name: &str, member: &Value, members: &'a Map<String, Value>, order: Order<'a>) -> Order<'a> {
     match order {
         Order::Recorded => Order::Recorded,

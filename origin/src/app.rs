@@ -2,6 +2,7 @@
 
 use crate::catalog::LiveCatalog;
 use crate::catalog::histories::Histories;
+use crate::chain::ChainMeters;
 use crate::config::Config;
 use crate::edge_link::outbox::EdgeSeen;
 use crate::graph::Graph;
@@ -57,6 +58,9 @@ pub struct App {
     pub signing_key: Option<DecisionKey>,
     /// Creation and delivery of webhooks.
     pub webhooks: Webhooks,
+    /// The chains that are read, with their providers.
+    pub chains: Vec<rds_rpc::file::Chain>,
+    pub chain_meters: ChainMeters,
     /// The process's check of its own readiness; set once the listeners are open.
     pub heartbeat: OnceLock<Heartbeat>,
     /// The last health facts from the database, for when it is unavailable.
@@ -110,6 +114,8 @@ impl App {
             edge_seen: EdgeSeen::default(),
             score_every_seconds: config.score_every_seconds,
             signing_key: config.signing_key.clone(),
+            chain_meters: ChainMeters::new(&config.chains),
+            chains: config.chains.clone(),
             webhooks: Webhooks::new(config, outward).context("RDS_WEBHOOK_CA")?,
             heartbeat: OnceLock::new(),
             last_health: ArcSwapOption::empty(),
@@ -141,6 +147,7 @@ impl App {
         let mut page = self.metrics.render(&self.gauges());
         self.journal.meters.render(&mut page, |at| self.since(at), self.journal.ring.size());
         self.streams.meters.render(&mut page, self.streams.open());
+        self.chain_meters.write(&mut page);
         page
     }
 

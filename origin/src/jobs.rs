@@ -5,6 +5,7 @@
 use crate::app::App;
 use crate::basket_refresh;
 use crate::catalog::refresh;
+use crate::chain;
 use crate::edge_link::{self, EdgeLink, outbox};
 use crate::graph::follow;
 use crate::journal::{retention, sequence, tail};
@@ -66,7 +67,7 @@ const RESTART: Duration = Duration::from_secs(1);
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All jobs, each with its name in the log.
-const JOBS: [(&str, Job); 24] = [
+const JOBS: [(&str, Job); 25] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
     ("database notifications", |app, link| Box::pin(listen(app, link))),
     ("key updates", |app, link| Box::pin(send_key_updates(app, link))),
@@ -92,6 +93,7 @@ const JOBS: [(&str, Job); 24] = [
     ("days", |app, _| Box::pin(keep_days(app))),
     ("daily sums", |app, _| Box::pin(keep_summed(app))),
     ("backlog metrics", |app, _| Box::pin(database_metrics::keep_reading(&app.db, &app.metrics))),
+    ("chains", |app, _| Box::pin(chain::keep_reading(app))),
     ("delays", |app, _| Box::pin(process::keep_measuring(&app.metrics))),
 ];
 

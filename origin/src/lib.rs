@@ -3,6 +3,7 @@
 pub mod app;
 pub mod basket_refresh;
 pub mod catalog;
+pub mod chain;
 pub mod cli;
 pub mod clock_check;
 pub mod config;

@@ -181,7 +181,7 @@ fn every_published_input_has_its_value_source_and_time() {
     input.history.drawdown_bp = Some(25);
     input.utilization_ppm = Some(900_000);
     let observed_at = Timestamp::from_seconds(1_795_219_200);
-    let observations = [(InputField::Drawdown, Observation { source: "share-price".into(), observed_at })];
+    let observations = [(InputField::Drawdown, Observation::stated("share-price", observed_at))];
     let outcome = vault::evaluate(&input);
     let provenance = ScoreProvenance::new("run-1", &input, &outcome, None, &observations.into());
     let published = serde_json::to_value(&provenance).unwrap();

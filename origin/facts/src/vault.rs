@@ -2,11 +2,14 @@
 
 use super::At;
 use super::fact::{Fact, observations};
+use super::reading::ReadField;
 use super::{Share, Signing};
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide, RewardType, WithdrawStatus};
+use rds_shared::scoring::provenance::ChainEvidence;
 use rds_shared::scoring::rubric::SourceKind;
 use rds_shared::scoring::vault::{AssetMode, Exit, ExposureRule, ExposuresStatus, Oracle, Source, Strategy};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 fn exit_unknown() -> Exit {
@@ -202,6 +205,56 @@ observations! {
         /// existed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         basis: Option<ExposureBasis>,
+        /// Where the exposures were read on a chain; absent for exposures that a source stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<ChainEvidence>,
+    }
+}
+
+impl VaultState {
+    /// A state in which nothing is known.
+    pub fn unknown(vault_id: &str, source: &str, observed_at: At) -> Self {
+        VaultState {
+            kind: super::fact::Kind,
+            observed_at,
+            source: source.to_owned(),
+            vault_id: vault_id.to_owned(),
+            tvl_usd: None,
+            tvl_native: None,
+            base_apr: None,
+            utilization: None,
+            borrow_apr: None,
+            active_loans_usd: None,
+            borrow_status: borrow_unknown(),
+            incentives: IncentivesStatus::default(),
+            deposit_status: deposit_unknown(),
+            withdraw_status: withdraw_unknown(),
+            deposit_capacity_usd: None,
+            price_per_share: None,
+            bad_debt_usd: None,
+            needs_risk_review: false,
+        }
+    }
+
+    /// Sets the column that was read. A value of another type, and a column of another table, change nothing.
+    pub fn set(&mut self, field: ReadField, value: &Value) {
+        match field {
+            ReadField::TvlUsd => self.tvl_usd = value.as_f64(),
+            ReadField::TvlNative => self.tvl_native = value.as_f64(),
+            ReadField::PricePerShare => self.price_per_share = value.as_f64(),
+            ReadField::DepositCapacityUsd => self.deposit_capacity_usd = value.as_f64(),
+            ReadField::Utilization => self.utilization = value.as_f64(),
+            ReadField::BaseApr => self.base_apr = value.as_f64(),
+            ReadField::BorrowApr => self.borrow_apr = value.as_f64(),
+            ReadField::NeedsRiskReview => self.needs_risk_review = value.as_bool().unwrap_or_default(),
+            ReadField::DepositStatus => {
+                self.deposit_status = Deserialize::deserialize(value).unwrap_or(self.deposit_status);
+            }
+            ReadField::WithdrawStatus => {
+                self.withdraw_status = Deserialize::deserialize(value).unwrap_or(self.withdraw_status);
+            }
+            ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers | ReadField::IsShutdown => {}
+        }
     }
 }
 

@@ -146,6 +146,7 @@ fn exposure(row: &Row, rule: ExposureRule, vault_id: &str, at: At, members: &[&R
         status,
         parts,
         basis: (status != ExposuresStatus::Unavailable).then_some(basis),
+        evidence: None,
     }
 }
 

@@ -145,6 +145,7 @@ pub(super) fn unread(observed_at: Timestamp, source: &str, vault_id: String) -> 
         vault_id,
         status: ExposuresStatus::Unavailable,
         basis: None,
+        evidence: None,
         parts: Vec::new(),
     }
 }

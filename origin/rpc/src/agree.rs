@@ -11,6 +11,7 @@ use rds_chain::plan::{Limits, Reading, Rung};
 use rds_chain::quorum::{Answers, Quorum, Verdict, decide};
 use rds_chain::reader::{Field, NumberSource, Outcome};
 use rds_chain::{Address, Block, BlockId, result};
+use std::collections::BTreeSet;
 
 /// The providers of one chain.
 #[derive(Debug)]
@@ -66,6 +67,26 @@ impl Reader {
         self.chain_id
     }
 
+    /// How many operators must agree.
+    pub fn quorum(&self) -> Quorum {
+        self.quorum
+    }
+
+    /// Number of operators.
+    pub fn operators(&self) -> usize {
+        self.providers().map(Provider::operator).collect::<BTreeSet<_>>().len()
+    }
+
+    /// What the operators name as the block of this number; an error as in [`Self::target`].
+    pub async fn block_at(&self, number: u64) -> Result<Target, NoTarget> {
+        let named = join_all(self.providers.iter().map(async |(provider, _)| {
+            let block = self.block(provider, Tag::Number(number)).await.ok()?;
+            (block.id.number == number).then(|| (provider.operator().to_owned(), block))
+        }));
+        let blocks: Vec<(String, Block)> = named.await.into_iter().flatten().collect();
+        self.agreed(&blocks)
+    }
+
     pub(crate) fn number_source(&self) -> NumberSource {
         self.number_source
     }
@@ -113,10 +134,14 @@ impl Reader {
                 }
             }
         }
+        self.agreed(&blocks)
+    }
+
+    fn agreed(&self, blocks: &[(String, Block)]) -> Result<Target, NoTarget> {
         let claims: Vec<Claim<&str>> =
             blocks.iter().map(|(operator, block)| Claim { operator: operator.as_str(), block: block.id }).collect();
         let found = target(self.quorum, &claims);
-        found.and_then(|id| self.named(id, &blocks)).ok_or_else(|| {
+        found.and_then(|id| self.named(id, blocks)).ok_or_else(|| {
             let mut operators: Vec<&str> = claims.iter().map(|claim| claim.operator).collect();
             operators.sort_unstable();
             operators.dedup();

@@ -9,6 +9,7 @@
 //!
 //! The keys stand in a second file, a JSON object from names to keys, so that the first one can be shared.
 
+use crate::reads::{self, Reads, ReadsRow};
 use rds_chain::quorum::Quorum;
 use rds_chain::reader::NumberSource;
 use serde::Deserialize;
@@ -38,6 +39,8 @@ pub struct Chain {
     pub number_source: NumberSource,
     pub finality: Finality,
     pub providers: Vec<Endpoint>,
+    /// What is read; `None` if the chain's providers are only checked.
+    pub reads: Option<Reads>,
 }
 
 /// Which blocks of a chain are final.
@@ -96,6 +99,7 @@ struct ChainRow {
     /// For chains without the tag `finalized`.
     final_after_blocks: Option<u64>,
     providers: Vec<ProviderRow>,
+    read: Option<ReadsRow>,
 }
 
 #[derive(Deserialize)]
@@ -160,7 +164,9 @@ fn chain(row: ChainRow, path: &str, keys: &BTreeMap<String, String>, faults: &mu
     };
     let number_source = if row.arb_sys { NumberSource::ArbSys } else { NumberSource::Opcodes };
     let finality = row.final_after_blocks.map_or(Finality::Tag, Finality::Blocks);
-    Some(Chain { chain_id: row.chain_id, quorum: quorum?, number_source, finality, providers })
+    let reads =
+        row.read.map(|read| reads::reads(read, &format!("{path}.read"), |field, reason| faults.add(field, reason)));
+    Some(Chain { chain_id: row.chain_id, quorum: quorum?, number_source, finality, providers, reads })
 }
 
 fn endpoint(row: ProviderRow, path: &str, keys: &BTreeMap<String, String>, faults: &mut Faults) -> Option<Endpoint> {
@@ -260,6 +266,33 @@ mod tests {
         let unknown = parse(r#"{"chains": [{"chain_id": 1, "quorum": "two", "providers": []}]}"#).unwrap_err();
         assert!(unknown[0].starts_with("chains[0].quorum: "), "{unknown:?}");
         assert!(parse(r#"{"chains": [], "chain": 1}"#).is_err());
+    }
+
+    #[test]
+    fn what_is_read_is_checked_with_the_providers() {
+        let with = |read: &str| {
+            parse(&format!(
+                r#"{{"chains": [{{"chain_id": 1, "quorum": 1, "trust_one_operator": true, "read": {read},
+                    "providers": [{{"url": "http://127.0.0.1:8545"}}]}}]}}"#
+            ))
+        };
+        let asset = "0x00000000000000000000000000000000000000a5";
+        let found = with(&format!(
+            r#"{{"protocols": {{"p": {{"control": true}}}}, "prices": {{"{asset}": {{"feed": "{asset}", "heartbeat_seconds": 60}}}}}}"#
+        ));
+        let reads = found.unwrap().chains.remove(0).reads.unwrap();
+        assert_eq!((reads.every_seconds, reads.protocols["p"].control, reads.prices.len()), (3_600, true, 1));
+        let faults = with(&format!(
+            r#"{{"every_seconds": 0, "prices": {{"0x1": {{"feed": "{asset}", "heartbeat_seconds": 0}},
+                 "{asset}": {{"feed": "0x2", "heartbeat_seconds": 1}}}}}}"#
+        ));
+        let expected = [
+            "chains[0].read.every_seconds: must be from 1 to 86400".to_owned(),
+            format!("chains[0].read.prices.{asset}.feed: must be an address: 0x and 40 hex digits"),
+            "chains[0].read.prices.0x1.heartbeat_seconds: must be from 1 to 604800".to_owned(),
+            "chains[0].read.prices.0x1: must be an address: 0x and 40 hex digits".to_owned(),
+        ];
+        assert_eq!(faults.unwrap_err(), expected);
     }
 
     #[test]

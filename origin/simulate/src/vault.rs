@@ -167,6 +167,7 @@ impl SimVault {
             vault_id: self.id.clone(),
             status: if self.exposures.is_some() { ExposuresStatus::Observed } else { ExposuresStatus::Unavailable },
             basis: None,
+            evidence: None,
             parts: self.exposures.clone().unwrap_or_default(),
         }
     }

@@ -108,6 +108,8 @@ pub struct Config {
     pub graph: bool,
     /// Seconds between two builds of the exposure graph; 0 turns periodic builds off.
     pub graph_every_seconds: u32,
+    /// The chains that the service reads, with their providers. Empty by default.
+    pub chains: Vec<rds_rpc::file::Chain>,
     /// How long the public listeners still accept connections after a stop signal, while the process reports not ready.
     pub lame_duck: Duration,
 }

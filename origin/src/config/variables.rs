@@ -2,11 +2,13 @@
 
 use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
 use axum::http::Uri;
+use rds_rpc::file::{Chain, Providers};
 use rds_shared::access::{AssertionKey, FirstParty, TrustedProxies};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::address::Cidr;
 use rds_shared::push::target::Policy;
 use rds_store as store;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio_rustls::rustls::pki_types::CertificateDer;
@@ -19,6 +21,10 @@ pub(super) struct Reader<L> {
 }
 
 const SIXTY_FOUR_HEX: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
+
+const CHAIN_PROVIDERS: &str = "/etc/rds/chains.json";
+
+const CHAIN_KEYS: &str = "/run/secrets/rds-chain-keys.json";
 
 const SIGNING_KEY_FILE: &str = "/run/secrets/rds-signing-key";
 
@@ -74,6 +80,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let lame_duck = self.optional("RDS_LAME_DUCK_SECONDS", "5", Duration::from_secs(5), |text| {
             whole(text, 0, 300).map(Duration::from_secs)
         });
+        let chains = self.chains();
         Some(Config {
             database: database?,
             edge_addr: edge_addr?,
@@ -96,7 +103,28 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             anonymous_stream: anonymous_stream?,
             graph: graph?,
             graph_every_seconds: graph_every_seconds?,
+            chains: chains?,
             lame_duck: lame_duck?,
+        })
+    }
+
+    /// Reads the file of providers that `RDS_CHAIN_PROVIDERS` names, with the keys in the file that `RDS_CHAIN_KEYS` names.
+    fn chains(&mut self) -> Option<Vec<Chain>> {
+        let keys = self.optional("RDS_CHAIN_KEYS", CHAIN_KEYS, BTreeMap::new(), |path| {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| format!("names a file that cannot be read: {error}"))?;
+            // The parser's error would quote the text, which may be a key.
+            serde_json::from_str(&text)
+                .map_err(|_| "names a file that is not a JSON object from names to keys".to_owned())
+        })?;
+        self.optional("RDS_CHAIN_PROVIDERS", CHAIN_PROVIDERS, Vec::new(), |path| {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| format!("names a file that cannot be read: {error}"))?;
+            let providers = Providers::parse(&text, &keys).map_err(|faults| {
+                let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                format!("names a file with faults: {}", faults.join("; "))
+            })?;
+            Ok(providers.chains)
         })
     }
 

@@ -27,7 +27,7 @@ named_enum! {
 pub struct EventRow {
     /// Id of the event: a number, as text.
     pub id: String,
-    /// `Incident`, `DepositabilityChange`, `AllocationChange`, `BadDebt`, and others as sources are added.
+    /// `Incident`, `DepositabilityChange`, `AllocationChange`, `BadDebt`, `ControlChange`, and others as sources are added.
     pub event_type: String,
     /// Severity of the event.
     pub severity: Severity,

@@ -74,7 +74,7 @@ pub struct ScoreHistoryPoint {
 pub struct VaultEvent {
     /// Numeric id of the event.
     pub id: i64,
-    /// Type of the event: `Incident`, `DepositabilityChange`, `AllocationChange`, `BadDebt`, or another type; new sources may add types.
+    /// Type of the event: `Incident`, `DepositabilityChange`, `AllocationChange`, `BadDebt`, `ControlChange`, or another type; new sources may add types.
     pub event_type: String,
     /// Severity of the event.
     pub severity: Severity,

@@ -36,6 +36,26 @@ pub fn reallocated_ppm(before: &BTreeMap<String, u64>, after: &BTreeMap<String, 
     moved.saturating_add(rest(before).abs_diff(rest(after))) / 2
 }
 
+/// Who controls a vault, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Control {
+    /// Whether nobody can change the vault.
+    pub is_immutable: bool,
+    /// Seconds from the announcement of a change until it can be made.
+    pub timelock_seconds: Option<u64>,
+    /// Number of keys that must sign.
+    pub needed: Option<u32>,
+}
+
+/// Whether control became weaker: changes are possible at last, or after a shorter delay, or with fewer keys. What became unknown counts as
+/// weaker.
+pub fn is_weaker_control(before: Control, after: Control) -> bool {
+    if before.is_immutable || after.is_immutable {
+        return !after.is_immutable;
+    }
+    after.timelock_seconds < before.timelock_seconds || after.needed < before.needed
+}
+
 /// The effect of a bad-debt reading, given the amount last notified. Amounts in USD.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BadDebt {
@@ -68,6 +88,23 @@ pub fn is_critical_debt(bad_debt_usd: f64, value_usd: Option<f64>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_is_weaker_with_a_shorter_delay_or_fewer_keys() {
+        let control = |timelock_seconds, needed| Control { is_immutable: false, timelock_seconds, needed };
+        let immutable = Control { is_immutable: true, ..Control::default() };
+        for (before, after, is_weaker) in [
+            (control(Some(60), Some(3)), control(Some(60), Some(3)), false),
+            (control(Some(60), Some(3)), control(Some(0), Some(3)), true),
+            (control(Some(60), Some(3)), control(Some(90), Some(2)), true),
+            (control(Some(60), Some(3)), control(None, Some(3)), true),
+            (control(None, None), control(Some(60), Some(3)), false),
+            (immutable, control(Some(60), Some(3)), true),
+            (control(Some(60), Some(3)), immutable, false),
+        ] {
+            assert_eq!(is_weaker_control(before, after), is_weaker, "{before:?} {after:?}");
+        }
+    }
     use DepositStatus::{Closed, Open, Unknown};
     use alloc::string::ToString;
     use proptest::prelude::*;

@@ -4,15 +4,15 @@ use super::check::observed_at::too_far_ahead;
 use super::observation::{self, Observation};
 use super::{Fault, Faults, IngestError, MAX_BATCH_BYTES, check};
 use rds_facts::{
-    AnswerAttestation, Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator,
-    EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode,
-    MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer, Publication, ResearchPrediction,
-    ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault,
-    VaultState, VaultStrategy, event_id,
+    AnswerAttestation, Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, ChainCandidate,
+    ChainReading, ChainSync, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping,
+    Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer, Publication,
+    ReadTable, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource,
+    SecurityReport, SignalReport, Vault, VaultState, VaultStrategy, event_id,
 };
 use rds_shared::wire::Timestamp;
 use rds_store::At;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
 /// An observation and its line number, counted from 1.
@@ -57,6 +57,11 @@ pub struct Batch {
     pub(super) basket_rules: Vec<Numbered<BasketMethodology>>,
     pub(super) research: Vec<Numbered<ResearchRecord>>,
     pub(super) predictions: Vec<Numbered<ResearchPrediction>>,
+    pub(super) chain_readings: Vec<Numbered<ChainReading>>,
+    pub(super) chain_syncs: Vec<Numbered<ChainSync>>,
+    pub(super) chain_candidates: Vec<Numbered<ChainCandidate>>,
+    /// The readings as states, one for each vault and instant, with the columns that were read.
+    pub(super) read_states: Vec<VaultState>,
     pub(super) faults: Faults,
     observed: Vec<Numbered<At>>,
     lines: u64,
@@ -136,6 +141,12 @@ impl Batch {
             Observation::BasketMethodology(rules) => self.basket_rules.push((number, *rules)),
             Observation::ResearchRecord(record) => self.research.push((number, *record)),
             Observation::ResearchPrediction(prediction) => self.predictions.push((number, prediction)),
+            Observation::ChainReading(reading) => {
+                add_reading(&mut self.read_states, &reading);
+                self.chain_readings.push((number, *reading));
+            }
+            Observation::ChainSync(sync) => self.chain_syncs.push((number, sync)),
+            Observation::ChainCandidate(candidate) => self.chain_candidates.push((number, candidate)),
         }
     }
 
@@ -147,6 +158,23 @@ impl Batch {
         }
         self.events.iter_mut().for_each(|(_, event)| event.publication = Publication::Draft);
         Ok(self)
+    }
+
+    /// The vaults of which the batch reads who controls them, sorted.
+    pub(super) fn controlled_vaults(&self) -> Vec<String> {
+        let of_control = |reading: &&Numbered<ChainReading>| reading.1.field.table() == ReadTable::Vault;
+        let vaults = self.chain_readings.iter().filter(of_control).map(|(_, reading)| reading.vault_id.clone());
+        vaults.collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
+    /// The batch's assets.
+    pub fn assets(&self) -> impl Iterator<Item = &Asset> {
+        self.assets.iter().map(|(_, asset)| asset)
+    }
+
+    /// The batch's vaults, with their ids.
+    pub fn vaults(&self) -> impl Iterator<Item = &Vault> {
+        self.vaults.iter().map(|(_, vault)| vault)
     }
 
     /// The keys of the batch's events, in line order.
@@ -182,7 +210,7 @@ impl Batch {
     }
 
     /// Number of observations of every kind.
-    fn by_kind(&self) -> [(&'static str, usize); 36] {
+    fn by_kind(&self) -> [(&'static str, usize); 39] {
         [
             ("chain", self.chains.len()),
             ("protocol", self.protocols.len()),
@@ -220,8 +248,30 @@ impl Batch {
             ("basket_methodology", self.basket_rules.len()),
             ("research_record", self.research.len()),
             ("research_prediction", self.predictions.len()),
+            ("chain_reading", self.chain_readings.len()),
+            ("chain_sync", self.chain_syncs.len()),
+            ("chain_candidate", self.chain_candidates.len()),
         ]
     }
+}
+
+/// Adds a reading of a column of `vault_state` to the state of its vault and instant.
+fn add_reading(states: &mut Vec<VaultState>, reading: &ChainReading) {
+    if reading.field.table() != ReadTable::VaultState {
+        return;
+    }
+    let is_same =
+        |state: &&mut VaultState| (&state.vault_id, state.observed_at) == (&reading.vault_id, reading.observed_at);
+    // The readings of one vault follow each other.
+    let state = match states.last_mut().filter(is_same) {
+        Some(state) => state,
+        None => {
+            states.push(VaultState::unknown(&reading.vault_id, &reading.source, reading.observed_at));
+            let Some(state) = states.last_mut() else { return };
+            state
+        }
+    };
+    state.set(reading.field, &reading.value);
 }
 
 #[cfg(test)]

@@ -9,13 +9,14 @@ use crate::publication::{self as events, How};
 use crate::rwa::totals;
 use crate::scoring_run::sanity_checks::{RunScope, Trust, attempt};
 use rds_facts::fact::Fact;
-use rds_facts::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot};
+use rds_facts::{Event, EventLink, EventRecord, HolderRow, Position, ReadTable, Snapshot};
 use rds_shared::wire::Timestamp;
 use rds_store::assets::{self, rwa};
 use rds_store::events::places::{self, PlaceInputs};
 use rds_store::events::{feed, states};
 use rds_store::ingest::facts;
 use rds_store::ingest::publication::{self, Touched};
+use rds_store::ingest::readings as chain_readings;
 use rds_store::scoring::scores;
 use rds_store::service::tags;
 use rds_store::{Db, StoreError, Tx, markets};
@@ -148,8 +149,10 @@ struct Written<'b> {
 /// Writes every kind, each after the kinds that it refers to.
 async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, StoreError> {
     let (mut touched, mut changed) = (Touched::default(), Changed::new());
-    let mut readings =
-        Readings { states: batch.states.iter().map(|(_, state)| state).collect(), ..Readings::default() };
+    let mut readings = Readings {
+        states: batch.states.iter().map(|(_, state)| state).chain(&batch.read_states).collect(),
+        ..Readings::default()
+    };
     let mut count = |kind, rows: usize| {
         if rows > 0 {
             *changed.entry(kind).or_default() += rows as u64;
@@ -176,12 +179,23 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let mut vaults = upsert(tx, &batch.vaults).await?;
     count("vault", vaults.len());
+    let mut read = upsert(tx, &batch.chain_readings).await?;
+    count("chain_reading", read.len());
+    read.dedup();
+    chain_readings::apply(tx, ReadTable::Vault, &vaults, &read).await?;
+    // A block at which nothing had changed is not a change, and no route shows candidates.
+    upsert(tx, &batch.chain_syncs).await?;
+    upsert(tx, &batch.chain_candidates).await?;
     let decided = place_inputs(tx, batch).await?;
     let feed_moved = places::follow(tx, &before, &decided).await?;
     let states = upsert(tx, &batch.states).await?;
-    readings.vaults.clone_from(&states);
-    let snapshots: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
-    let snapshots = facts::upsert(tx, &snapshots).await?;
+    readings.controlled = batch.controlled_vaults();
+    readings.vaults = states.iter().chain(&read).cloned().collect();
+    chain_readings::apply(tx, ReadTable::VaultState, &states, &read).await?;
+    let stated: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
+    let snapshots = facts::upsert(tx, &stated).await?;
+    let read_snapshots: Vec<Snapshot<'_>> = batch.read_states.iter().map(Snapshot).collect();
+    facts::upsert(tx, &read_snapshots).await?;
     // Every new state is also a new snapshot; a late reading adds only a snapshot to the history.
     count("vault_state", snapshots.len().max(states.len()));
     let rewards = upsert(tx, &batch.rewards).await?;
@@ -196,7 +210,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     facts::upsert(tx, &held).await?;
     readings.strategic = upsert(tx, &batch.strategies).await?;
     count("strategy", readings.strategic.len());
-    for more in [states, snapshots, rewards, exposures] {
+    for more in [states, snapshots, rewards, exposures, read] {
         vaults.extend(more);
     }
     (readings.gated, readings.markets) = write_markets(tx, batch, &mut count).await?;

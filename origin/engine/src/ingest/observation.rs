@@ -1,11 +1,11 @@
 //! Parses one line of NDJSON to one observation.
 
 use rds_facts::{
-    AnswerAttestation, Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator,
-    EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode,
-    MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer, ResearchPrediction, ResearchRecord,
-    Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState,
-    VaultStrategy,
+    AnswerAttestation, Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, ChainCandidate,
+    ChainReading, ChainSync, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping,
+    Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer,
+    ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport,
+    SignalReport, Vault, VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -50,10 +50,13 @@ pub enum Observation {
     BasketMethodology(Box<BasketMethodology>),
     ResearchRecord(Box<ResearchRecord>),
     ResearchPrediction(ResearchPrediction),
+    ChainReading(Box<ChainReading>),
+    ChainSync(ChainSync),
+    ChainCandidate(ChainCandidate),
 }
 
 /// The names of the kinds, in the order in which a batch is written.
-pub const KINDS: [&str; 36] = [
+pub const KINDS: [&str; 39] = [
     "chain",
     "protocol",
     "curator",
@@ -90,6 +93,9 @@ pub const KINDS: [&str; 36] = [
     "basket_methodology",
     "research_record",
     "research_prediction",
+    "chain_reading",
+    "chain_sync",
+    "chain_candidate",
 ];
 
 /// The faulty field (`None` for the whole line), and what is wrong with it.
@@ -144,6 +150,9 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "basket_methodology" => Observation::BasketMethodology(Box::new(fields(line)?)),
         "research_record" => Observation::ResearchRecord(Box::new(fields(line)?)),
         "research_prediction" => Observation::ResearchPrediction(fields(line)?),
+        "chain_reading" => Observation::ChainReading(Box::new(fields(line)?)),
+        "chain_sync" => Observation::ChainSync(fields(line)?),
+        "chain_candidate" => Observation::ChainCandidate(fields(line)?),
         unknown => {
             let known = || format!("known kinds are {}", KINDS.join(", "));
             let reason = format!("{unknown:?} is not a kind; {}", hint(unknown).map_or_else(known, str::to_owned));

@@ -116,6 +116,7 @@ pub(super) async fn of(
         "signal": facts_of(&batch.signals),
         "basket": facts_of(&batch.baskets),
         "research_record": facts_of(&batch.research),
+        "chain_reading": facts_of(&batch.chain_readings),
     }
     ignored.lines.sort_by_key(|passed| passed.line);
     ignored.lines.truncate(MAX_LINES);

@@ -25,6 +25,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.registries(tx, batch).await?;
     faults.vaults(tx, batch).await?;
     faults.vault_subjects(tx, batch).await?;
+    faults.chain_syncs(tx, batch).await?;
     faults.reviews(tx, batch).await?;
     faults.answers(tx, batch).await?;
     faults.markets(tx, batch).await?;
@@ -107,6 +108,23 @@ impl Faults {
         }
     }
 
+    /// References of what the service read on chains, besides those to vaults.
+    async fn chain_syncs(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
+        if batch.chain_syncs.is_empty() && batch.chain_candidates.is_empty() {
+            return Ok(());
+        }
+        let chains = known_chains(tx, batch).await?;
+        for (line, sync) in &batch.chain_syncs {
+            self.on_chain(*line, &chains, sync.chain_id, &[]);
+        }
+        for (line, found) in &batch.chain_candidates {
+            let addresses =
+                [("address", Some(found.address.as_str())), ("asset_address", Some(found.asset_address.as_str()))];
+            self.on_chain(*line, &chains, found.chain_id, &addresses);
+        }
+        Ok(())
+    }
+
     async fn vaults(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         if batch.vaults.is_empty() {
             return Ok(());
@@ -171,6 +189,7 @@ impl Faults {
         }
         asked.extend(batch.positions.iter().map(|(line, held)| (*line, "vault_id".into(), held.vault_id.as_str())));
         asked.extend(batch.predictions.iter().map(|(line, one)| (*line, "vault_id".into(), one.vault_id.as_str())));
+        asked.extend(batch.chain_readings.iter().map(|(line, one)| (*line, "vault_id".into(), one.vault_id.as_str())));
         if !asked.is_empty() {
             let ids: HashSet<&str> = asked.iter().map(|(_, _, id)| *id).collect();
             let known = references::vaults(tx, &ids.into_iter().collect::<Vec<_>>()).await?;

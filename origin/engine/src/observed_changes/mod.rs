@@ -5,6 +5,7 @@
 //! | `DepositabilityChange` | a vault's deposit status moves between `open` and `closed` |
 //! | `BadDebt` | a vault or a market gains bad debt |
 //! | `AllocationChange` | a tenth or more of a vault's allocation differs from the allocation last notified |
+//! | `ControlChange` | the timelock or the signers of a vault, as read on its chain, differ from those last notified |
 //! | `RatingChange` | a published score or tier changes |
 //!
 //! The rules are in `shared::rules::observed_changes`.
@@ -16,6 +17,7 @@
 
 mod allocation;
 mod bad_debt;
+mod control;
 mod depositability;
 mod rating;
 
@@ -33,6 +35,8 @@ pub struct Readings<'b> {
     pub states: Vec<&'b VaultState>,
     /// Vaults whose newest state changed.
     pub vaults: Vec<String>,
+    /// Vaults of which it was read who controls them.
+    pub controlled: Vec<String>,
     /// Vaults whose deposit status comes from a reserve that changed.
     pub gated: Vec<String>,
     /// Vaults whose exposures changed.
@@ -47,6 +51,7 @@ pub struct Readings<'b> {
 pub async fn tell(tx: &mut Tx<'_>, readings: &Readings<'_>, now: Timestamp) -> Result<u64, StoreError> {
     let mut events = depositability::moves(tx, readings).await?;
     events.extend(bad_debt::gains(tx, readings).await?);
+    events.extend(control::moves(tx, readings).await?);
     events.extend(allocation::shifts(tx, readings).await?);
     Ok(publication::publish_new(tx, &events, How::Published, now).await?.len() as u64)
 }

@@ -3,11 +3,12 @@
 use super::inputs::{Market, Sources, milli};
 use rds_facts::{ExposureBasis, ExposurePart};
 use rds_shared::scoring::decimal::from_float;
-use rds_shared::scoring::provenance::InputField;
+use rds_shared::scoring::provenance::{ChainEvidence, InputField, Observation};
 use rds_shared::scoring::vault::{AssetRanges, Exposure, ExposuresStatus, VaultInput};
 use rds_shared::scoring::{MilliPoints, Ppm, ScoreRange};
 use rds_store::scoring::{ScoredAsset, VaultRow};
 use rds_store::{At, StoreError, decode_enum};
+use serde::Deserialize;
 
 /// The asset vector of a vault that other vaults hold.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +38,10 @@ impl Market {
         if let (Some(status), Some(source), Some(at)) =
             (&row.exposures_status, &row.exposures_source, row.exposures_observed_at)
         {
-            from.note(&[InputField::Exposures], source, at);
+            let evidence = row.exposures_evidence.as_ref().map(ChainEvidence::deserialize).transpose();
+            let evidence =
+                evidence.map_err(|_| StoreError::Corrupt { column: "exposure.evidence", text: String::new() })?;
+            from.note_exposures(Observation { source: source.clone(), observed_at: at.0, evidence });
             if !self.are_outdated(row, at)? {
                 input.exposures_status = decode_enum("exposure.status", status)?;
                 let parts = parts(row)?;

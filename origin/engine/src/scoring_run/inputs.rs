@@ -4,12 +4,12 @@ use super::asset_side::Nested;
 use super::nested;
 use super::peers::Peers;
 use super::platform;
-use rds_facts::Signing;
+use rds_facts::{ReadField, Signing};
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus};
 use rds_shared::model::vault::Reward;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::decimal::from_float;
-use rds_shared::scoring::provenance::{InputField, Observation, Observations};
+use rds_shared::scoring::provenance::{ChainEvidence, InputField, Observation, Observations};
 use rds_shared::scoring::rubric::ProtocolFacts;
 use rds_shared::scoring::sanity_checks::RunFacts;
 use rds_shared::scoring::tables::sanity_checks::READING_CADENCE_SECONDS;
@@ -21,6 +21,8 @@ use rds_store::scoring::{self, IncidentRow, ProtocolRow, ScoredAsset, Signals, V
 use rds_store::vaults::days;
 use rds_store::vaults::rewards::{self, Rates};
 use rds_store::{At, StoreError, Tx, decode_enum};
+use serde::Deserialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
 const DAY: i64 = 86_400;
@@ -55,7 +57,7 @@ impl Vault {
     /// Counts the vault's readings, outdated readings and non-finite inputs in `facts`, for the sanity checks.
     pub fn count(&self, now: Timestamp, facts: &mut RunFacts) {
         let row = &self.row;
-        if let Some(At(at)) = row.state_observed_at {
+        if let Some(At(at)) = row.state_synced_at {
             facts.read(now.seconds_since(at), READING_CADENCE_SECONDS);
         }
         // Rates are not counted: the methodology caps a vault whose rate is not finite.
@@ -115,6 +117,7 @@ impl Market {
         input.control = self.control(&row, &mut from)?;
         input.history = history(&row, facts, now, &mut from)?;
         state(&row, &facts.running, &mut input, &mut from);
+        from.read(row.readings.as_ref(), row.is_immutable == Some(true))?;
         Ok(Vault { row, input, ranges, observations: from.0, stands_out: false })
     }
 }
@@ -245,8 +248,38 @@ pub(super) struct Sources(Observations);
 impl Sources {
     pub(super) fn note(&mut self, fields: &[InputField], source: &str, at: At) {
         for field in fields {
-            self.0.insert(*field, Observation { source: source.to_owned(), observed_at: at.0 });
+            self.0.insert(*field, Observation::stated(source, at.0));
         }
+    }
+
+    pub(super) fn note_exposures(&mut self, observation: Observation) {
+        self.0.insert(InputField::Exposures, observation);
+    }
+
+    /// Notes the columns that show what was read on the chain.
+    fn read(&mut self, readings: Option<&Value>, is_immutable: bool) -> Result<(), StoreError> {
+        let Some(readings) = readings else { return Ok(()) };
+        let readings: BTreeMap<ReadField, Read> = Deserialize::deserialize(readings)
+            .map_err(|_| StoreError::Corrupt { column: "vault.readings", text: readings.to_string() })?;
+        for (field, Read { source, observed_at, evidence }) in readings {
+            let inputs: &[InputField] = match field {
+                // An immutable vault has neither a delay nor signers.
+                ReadField::IsImmutable if is_immutable => &[InputField::Timelock, InputField::Signers],
+                ReadField::TimelockSeconds | ReadField::Signers if is_immutable => &[],
+                ReadField::TimelockSeconds => &[InputField::Timelock],
+                ReadField::Signers => &[InputField::Signers],
+                ReadField::TvlUsd => &[InputField::TvlUsd],
+                ReadField::Utilization => &[InputField::Utilization],
+                ReadField::BaseApr => &[InputField::BaseApr],
+                ReadField::NeedsRiskReview => &[InputField::NeedsRiskReview],
+                _ => &[],
+            };
+            for input in inputs {
+                let (source, evidence) = (source.clone(), Some(evidence.clone()));
+                self.0.insert(*input, Observation { source, observed_at: observed_at.0, evidence });
+            }
+        }
+        Ok(())
     }
 
     /// Notes the sources of columns. For a derived column the source is what it was derived from, according to `evidence`.
@@ -264,6 +297,14 @@ impl Sources {
             }
         }
     }
+}
+
+/// A column that shows a reading of the chain.
+#[derive(Deserialize)]
+struct Read {
+    source: String,
+    observed_at: At,
+    evidence: ChainEvidence,
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub enum Topic {
     DepositStatus,
     BadDebt,
     Allocation,
+    Control,
 }
 
 impl Topic {
@@ -24,6 +25,7 @@ impl Topic {
             Topic::DepositStatus => "deposit_status",
             Topic::BadDebt => "bad_debt",
             Topic::Allocation => "allocation",
+            Topic::Control => "control",
         }
     }
 }
@@ -90,6 +92,34 @@ pub async fn gates(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Gate>, Stor
          FROM vault v {RESERVE_GATES} WHERE v.id = ANY($1) ORDER BY v.id COLLATE \"C\""
     );
     Ok(sqlx::query_as(&gates).bind(vaults).fetch_all(&mut **tx).await?)
+}
+
+/// Who controls a vault.
+#[derive(Debug, Clone, PartialEq, FromRow)]
+pub struct Controlled {
+    pub vault_id: String,
+    pub name: String,
+    pub is_immutable: Option<bool>,
+    pub timelock_seconds: Option<i64>,
+    pub signers: Option<Value>,
+    /// Time of the newest reading of it.
+    pub observed_at: At,
+    /// Block of the newest reading of it.
+    pub block_number: Option<i64>,
+}
+
+/// Who controls these vaults. Vaults of which it was never read on a chain are left out.
+pub async fn controls(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Controlled>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT v.id AS vault_id, v.name, v.is_immutable, v.timelock_seconds, v.signers, r.observed_at, r.block_number \
+         FROM vault v CROSS JOIN LATERAL ( \
+             SELECT observed_at, block_number FROM chain_reading WHERE vault_id = v.id \
+                 AND field IN ('is_immutable', 'timelock_seconds', 'signers') ORDER BY observed_at DESC LIMIT 1) AS r \
+         WHERE v.id = ANY($1) ORDER BY v.id COLLATE \"C\"",
+    )
+    .bind(vaults)
+    .fetch_all(&mut **tx)
+    .await?)
 }
 
 /// An observation of bad debt.

@@ -285,7 +285,7 @@ pub(crate) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
             coalesce(gate.borrow_status, s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
             coalesce(gate.deposit_status, s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
             CASE WHEN gate.deposit_status IS NULL THEN s.deposit_capacity_usd ELSE gate.deposit_capacity_usd END AS deposit_capacity_usd, \
-            coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, v.observed_at AS identity_observed_at, \
+            coalesce(s.needs_risk_review, false) AS needs_risk_review, greatest(s.observed_at, s.read_at) AS last_synced_at, v.observed_at AS identity_observed_at, \
             p.score, p.tier, CASE WHEN p.score IS NULL THEN 'unscored' ELSE 'scored' END AS score_status, \
             p.run_id AS score_run_id, p.computed_at AS score_computed_at, p.updated_at AS score_updated_at, \
             p.basis AS score_basis, p.coverage AS score_coverage, p.lowest AS lowest_score, p.highest AS highest_score, \

@@ -70,12 +70,18 @@ pub struct VaultRow {
     pub bad_debt_usd: Option<f64>,
     pub needs_risk_review: Option<bool>,
     pub state_source: Option<String>,
+    /// When the source stated the state.
     pub state_observed_at: Option<At>,
+    /// When the state was last stated or read on the chain.
+    pub state_synced_at: Option<At>,
+    /// `{column: {source, observed_at, evidence}}` of the columns that show a reading of the chain.
+    pub readings: Option<serde_json::Value>,
     pub exposures_status: Option<String>,
     pub parts: Option<serde_json::Value>,
     pub exposures_source: Option<String>,
     pub exposures_observed_at: Option<At>,
     pub exposures_basis: Option<serde_json::Value>,
+    pub exposures_evidence: Option<serde_json::Value>,
     pub score: Option<i32>,
     pub anchor: Option<i32>,
     pub core_above: Option<bool>,
@@ -150,8 +156,11 @@ pub async fn vaults(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<VaultRow>, St
         "SELECT v.id, v.protocol_id, v.chain_id, v.asset_address, v.asset_mode, v.strategy, v.deployed_at, v.first_seen_at, \
                 v.is_immutable, v.timelock_seconds, v.signers, v.exit, v.source_code, v.evidence, v.source, v.observed_at, \
                 s.tvl_usd, s.base_apr, s.utilization, s.bad_debt_usd, s.needs_risk_review, \
-                s.source AS state_source, s.observed_at AS state_observed_at, \
+                CASE WHEN s.observed_at > 'epoch' THEN s.source END AS state_source, nullif(s.observed_at, 'epoch') AS state_observed_at, \
+                greatest(s.observed_at, s.read_at) AS state_synced_at, \
+                coalesce(v.readings || coalesce(s.readings, '{}'), s.readings) AS readings, \
                 e.status AS exposures_status, e.parts, e.source AS exposures_source, e.observed_at AS exposures_observed_at, e.basis AS exposures_basis, \
+                e.evidence AS exposures_evidence, \
                 p.score, p.anchor, p.core_above, p.core_since, p.prime_above, p.prime_since, p.raw, p.methodology_version, \
                 p.updated_at, p.document_hash \
          FROM vault v \

@@ -29,8 +29,8 @@ pub struct HealthFacts {
     pub review_backlog: u64,
     /// The answers on record.
     pub evidence: EvidenceCounts,
-    /// Observed TVL of active vaults: of all, of those with a score, and of those whose exposures are known at least by their members; whole
-    /// USD.
+    /// Observed TVL of active vaults, in whole USD: of all, of those with a score, and of those
+    /// whose exposures have known members, whether or not the members' shares are known.
     pub tvl: (u64, u64, u64),
 }
 

@@ -154,7 +154,7 @@ pub async fn forget(db: &Db, now: Timestamp) -> Result<(), StoreError> {
 pub async fn newest_sync(db: &Db) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- newest_sync
-        SELECT max(s.observed_at) FROM vault_state s JOIN vault v ON v.id = s.vault_id JOIN chain c ON c.chain_id = v.chain_id
+        SELECT max(greatest(s.observed_at, s.read_at)) FROM vault_state s JOIN vault v ON v.id = s.vault_id JOIN chain c ON c.chain_id = v.chain_id
         WHERE c.is_served";
     Ok(sqlx::query_scalar::<_, Option<At>>(sql).fetch_one(&db.pool).await?.map(Timestamp::from))
 }

@@ -1,4 +1,5 @@
-//! Where a stream begins: every cursor position, every spelling of a cursor, and what each gap promises.
+//! Where a stream begins, for every cursor position and every spelling of a cursor, and which
+//! operations a client receives after a gap frame.
 //!
 //! The cases S1 to S6 of `e2e/FAULTS.md`.
 

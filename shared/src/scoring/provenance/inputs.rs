@@ -3,6 +3,7 @@
 //! Shares, rates and drawdown are fractions; dollars are whole; ages are whole days or seconds. An unknown value is null, or `unknown`
 //! where the vocabulary has that value.
 
+use super::evidence::ChainEvidence;
 use crate::scoring::number::{Decimal, MilliPoints, Ppm};
 use crate::scoring::vault::{
     AssetMode, Exit, Exposure, ExposuresStatus, Incident, IncidentClass, Oracle, Signers, Source, Strategy, Timelock,
@@ -22,6 +23,15 @@ pub struct Observation {
     pub source: String,
     /// The instant at which the input had this value.
     pub observed_at: Timestamp,
+    /// Where the value was read on a chain; `None` if a source stated it.
+    pub evidence: Option<ChainEvidence>,
+}
+
+impl Observation {
+    /// What a source stated.
+    pub fn stated(source: impl Into<String>, observed_at: Timestamp) -> Self {
+        Observation { source: source.into(), observed_at, evidence: None }
+    }
 }
 
 /// The origin of each input. An input without an entry is published with `source` and `observed_at` null.
@@ -68,6 +78,9 @@ pub struct Observed<T> {
     pub source: Option<String>,
     /// The instant at which the input had this value; null if none is recorded.
     pub observed_at: Option<Timestamp>,
+    /// The calls that read the value on its chain, at one block; present only for values that were read on a chain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<ChainEvidence>,
 }
 
 /// Every input of a vault's score, grouped by vector.
@@ -298,6 +311,7 @@ impl Origins<'_> {
             value,
             source: observation.map(|observation| observation.source.clone()),
             observed_at: observation.map(|observation| observation.observed_at),
+            evidence: observation.and_then(|observation| observation.evidence.clone()),
         }
     }
 }
@@ -326,8 +340,8 @@ fn basis_points<S: Serializer>(bp: &Option<u32>, serializer: S) -> Result<S::Ok,
 }
 
 fn observed_basis_points<S: Serializer>(bp: &Observed<Option<u32>>, serializer: S) -> Result<S::Ok, S::Error> {
-    let Observed { value, source, observed_at } = bp.clone();
-    Observed { value: as_fraction(value), source, observed_at }.serialize(serializer)
+    let Observed { value, source, observed_at, evidence } = bp.clone();
+    Observed { value: as_fraction(value), source, observed_at, evidence }.serialize(serializer)
 }
 
 impl Serialize for WorstDependency {

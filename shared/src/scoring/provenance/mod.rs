@@ -1,7 +1,9 @@
 //! `score_provenance`: everything that a vault's score was computed from, so that clients can recompute it.
 
+mod evidence;
 mod inputs;
 
+pub use evidence::{CallMethod, ChainCall, ChainEvidence};
 pub use inputs::*;
 
 use super::number::{Decimal, MilliPoints, SumUnits};

@@ -6,8 +6,15 @@ use rds_store::At;
 use std::collections::BTreeSet;
 
 /// Event types that the service itself produces or matches. Sources may write them in any case; this spelling is stored.
-const OWN_TYPES: [&str; 6] =
-    ["Incident", "BadDebt", "DepositabilityChange", "AllocationChange", "RatingChange", "SecurityEvent"];
+const OWN_TYPES: [&str; 7] = [
+    "Incident",
+    "BadDebt",
+    "DepositabilityChange",
+    "AllocationChange",
+    "ControlChange",
+    "RatingChange",
+    "SecurityEvent",
+];
 /// Maximum bytes of an event type.
 const MAX_TYPE: usize = 64;
 /// Maximum vaults of one event.

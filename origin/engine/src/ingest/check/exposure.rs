@@ -27,6 +27,9 @@ impl Check {
             self.text("basis.source_title", &basis.source_title);
             self.url("basis.source_url", Some(&basis.source_url));
         }
+        if let Some(evidence) = &exposure.evidence {
+            self.evidence_of_chain(evidence);
+        }
         if exposure.parts.len() > MAX_PARTS {
             return self.wrong("parts", format!("must have at most {MAX_PARTS} entries"));
         }

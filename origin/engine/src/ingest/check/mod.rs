@@ -12,6 +12,7 @@ mod holdings;
 mod mapping;
 mod market;
 pub mod observed_at;
+mod reading;
 mod research;
 mod security;
 
@@ -70,6 +71,9 @@ pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>
         Observation::BasketMethodology(rules) => check.basket_methodology(rules),
         Observation::ResearchRecord(record) => check.research_record(record),
         Observation::ResearchPrediction(prediction) => check.research_prediction(prediction),
+        Observation::ChainReading(reading) => check.chain_reading(reading),
+        Observation::ChainSync(sync) => check.chain_sync(sync),
+        Observation::ChainCandidate(candidate) => check.chain_candidate(candidate),
     }
     (check.complaints, check.observed_at)
 }
@@ -252,11 +256,7 @@ impl Check {
         if vault.timelock_seconds.is_some_and(|seconds| i64::try_from(seconds).is_err()) {
             self.wrong("timelock_seconds", "must be at most 2^63 - 1");
         }
-        if let Some(Signing::Keys(SignerSet { threshold, owners })) = vault.signers
-            && (threshold == 0 || threshold > owners || owners > 10_000)
-        {
-            self.wrong("signers", "the threshold must be at least 1 and at most the number of owners");
-        }
+        self.signing("signers", vault.signers);
         self.number("management_fee", vault.management_fee, 0.0, 1.0);
         self.number("performance_fee", vault.performance_fee, 0.0, 1.0);
         self.texts("tags", &vault.tags);
@@ -272,6 +272,14 @@ impl Check {
             "source_code",
         ];
         self.evidence(&vault.evidence, &fields);
+    }
+
+    fn signing(&mut self, field: &str, signers: Option<Signing>) {
+        if let Some(Signing::Keys(SignerSet { threshold, owners })) = signers
+            && (threshold == 0 || threshold > owners || owners > 10_000)
+        {
+            self.wrong(field, "the threshold must be at least 1 and at most the number of owners");
+        }
     }
 
     fn state(&mut self, state: &mut VaultState) {

@@ -13,7 +13,7 @@ enum Judged {
     Unknown,
     /// No answer is dated before the loss.
     Unanswered,
-    /// The answers dated before do not suffice for a score.
+    /// There are answers dated before the loss, but they do not suffice for a score.
     Unscored,
     /// No asset that can be compared had a score.
     Alone,
@@ -37,7 +37,9 @@ pub struct Counts {
     pub pairs: Pairs,
 }
 
-/// Pairs of a loss and an asset that has not failed, both with a score on the eve, by where the failed one stood.
+/// Numbers of pairs of a lost asset (for a vault, its deposit asset) and an asset that has not
+/// failed, by whether the lost asset's score on the eve of the loss was lower than, equal to or
+/// higher than the other's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
     pub lower: u64,

@@ -1,0 +1,171 @@
+// Vaults that the service reads from a chain by itself: found, scored, explained, and followed, with nothing ingested.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { World } from '../chain/world/world.mjs';
+import { startNode, startProxy } from './chain-node.mjs';
+import { ended, freePorts, serve, up } from './private-stack.mjs';
+import { until } from './stack.mjs';
+
+const CHAIN = 31_337;
+const PROTOCOL = 'quillfish';
+const TEN_DAYS = 864_000;
+/** Seconds within which a change on the chain must be served. */
+const PATIENCE = 60;
+
+const folder = mkdtempSync(join(tmpdir(), 'rds-chain-'));
+let [stack, node, world, operators, origin, relay, admin] = [];
+
+/** The bytes of the word that the third operator changes in every answer of a contract. */
+const lie = (request, text) => {
+  const answer = JSON.parse(text);
+  if (request.method !== 'eth_call' || typeof answer.result !== 'string' || answer.result.length < 70) return undefined;
+  const digit = answer.result.at(-1) === '0' ? '1' : '0';
+  return { text: JSON.stringify({ ...answer, result: answer.result.slice(0, -1) + digit }) };
+};
+
+async function startOrigin() {
+  const first = await freePorts(3);
+  const [edge, relayAddress, adminAddress] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
+  [relay, admin] = [`http://${relayAddress}`, `http://${adminAddress}`];
+  const addresses = { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relayAddress, RDS_ADMIN_ADDR: adminAddress };
+  origin = serve(stack, { ...addresses, RDS_CHAIN_PROVIDERS: join(folder, 'chains.json') });
+  await until('the origin is ready', PATIENCE, async () => (await fetch(`${relay}/ready`)).status === 200);
+}
+
+before(async () => {
+  [stack, node] = await Promise.all([
+    up('--data', 'demo', '--edge', 'workerd'),
+    startNode('--timestamp', String(Math.floor(Date.now() / 1000) - TEN_DAYS)),
+  ]);
+  world = await World.create(node.url);
+  operators = await Promise.all([startProxy(node.url), startProxy(node.url), startProxy(node.url, lie)]);
+  const providers = operators.map(({ url }, number) => ({ url, operator: `operator-${number}`, requests_per_second: 10_000 }));
+  const read = {
+    every_seconds: 1,
+    protocols: { [PROTOCOL]: { control: true } },
+    prices: { [world.token]: { feed: world.feed, heartbeat_seconds: 604_800 } },
+    discovery: { protocol: PROTOCOL },
+  };
+  writeFileSync(join(folder, 'chains.json'), JSON.stringify({ chains: [{ chain_id: CHAIN, quorum: 2, providers, read }] }));
+  await startOrigin();
+});
+
+after(async () => {
+  if (origin) await ended(origin, 'SIGKILL');
+  for (const proxy of operators ?? []) proxy.stop();
+  node?.stop();
+  await stack?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const get = async (target) => {
+  const answer = await fetch(stack.edge + target, { headers: { authorization: `Bearer ${stack.keys.data}` } });
+  return { status: answer.status, body: await answer.json() };
+};
+
+const detail = async () => (await get(`/v1/vault/devnet/${world.vault}`)).body.data?.vault;
+
+/** The vault's detail, once `is` holds for it. */
+const vaultThat = (what, is) =>
+  until(what, PATIENCE, async () => {
+    const vault = await detail();
+    return vault && is(vault) ? vault : undefined;
+  });
+
+const metric = async (name) => {
+  const page = await (await fetch(`${admin}/metrics`, { headers: { authorization: `Bearer ${stack.admin_token}` } })).text();
+  return Number(page.split('\n').find((line) => line.startsWith(name))?.split(' ').at(-1));
+};
+
+/** Every input of a provenance that has evidence, by name. */
+const withEvidence = (provenance) =>
+  Object.fromEntries(Object.values(provenance.inputs).flatMap((group) => Object.entries(group)).filter(([, input]) => input?.evidence));
+
+/** Repeats a call at the evidence's block, on the node itself. */
+async function readAgain(evidence, { method, contract, data }) {
+  const block = { blockHash: evidence.block_hash };
+  if (method === 'eth_call') return world.rpc(method, { to: contract, data }, block).catch(() => null);
+  if (method === 'eth_getStorageAt') return world.rpc(method, contract, data, block);
+  return null;
+}
+
+async function confirm(provenance) {
+  const inputs = withEvidence(provenance);
+  for (const [name, { evidence, source }] of Object.entries(inputs)) {
+    assert.equal(source, `chain:${CHAIN}`, name);
+    assert.equal(evidence.chain_id, CHAIN);
+    assert.ok(evidence.agreed >= 2 && evidence.asked === 3, name);
+    const block = await world.rpc('eth_getBlockByHash', evidence.block_hash, false);
+    assert.equal(Number(block.number), evidence.block_number);
+    for (const call of evidence.calls.filter(({ method }) => method !== 'eth_getCode')) {
+      assert.equal(await readAgain(evidence, call), call.answer, `${name}: ${JSON.stringify(call)}`);
+    }
+  }
+  return inputs;
+}
+
+describe('a vault on a chain that is read', () => {
+  test('is found, scored and explained, and every input that was read can be read again', async () => {
+    const vault = await vaultThat('the vault has a score', ({ tvl_usd, total_score }) => tvl_usd !== null && total_score !== null);
+    assert.equal(vault.name, 'World Vault');
+    assert.equal(vault.tvl_usd, 1_000_000);
+    assert.equal(vault.deposit_status, 'open');
+    const inputs = await confirm(vault.score_provenance);
+    assert.deepEqual(Object.keys(inputs).sort(), ['exposures_status', 'signers', 'timelock_seconds', 'tvl_usd']);
+    assert.equal(inputs.timelock_seconds.value, 172_800);
+    assert.equal(inputs.signers.value, 'eoa');
+    assert.equal(inputs.exposures_status.value, 'observed');
+    assert.deepEqual(vault.score_provenance.inputs.asset.exposures.map(({ share }) => share), [1]);
+  });
+
+  test('is followed although one of three operators lies, who is named', async () => {
+    assert.ok((await metric(`rds_chain_dissent_total{chain="${CHAIN}",operator="operator-2"}`)) > 0);
+    for (const honest of [0, 1]) assert.equal(await metric(`rds_chain_dissent_total{chain="${CHAIN}",operator="operator-${honest}"}`), 0);
+    const holder = world.accounts[2];
+    await world.send(holder, 'Vault', world.vault, 'deposit(uint256,address)', 500_000_000_000n, holder);
+    await world.finalize();
+    await vaultThat('the deposit is served', ({ tvl_usd }) => tvl_usd === 1_500_000);
+  });
+
+  test('falls in control when its owner becomes a plain key, and an event says so', async () => {
+    const before = await detail();
+    await world.giveVaultTo(world.accounts[3]);
+    const vault = await vaultThat('the timelock is gone', ({ score_provenance: { inputs } }) => inputs.control.timelock_seconds.value === 0);
+    assert.ok(vault.risk_vectors.control.score < before.risk_vectors.control.score);
+    const inputs = await confirm(vault.score_provenance);
+    assert.equal(inputs.signers.value, 'eoa');
+    const owner = inputs.timelock_seconds.evidence.calls.some(({ answer }) => answer?.endsWith(world.accounts[3].slice(2)));
+    assert.ok(owner, 'the evidence names the owner');
+    const events = async () => (await get(`/v1/vault/devnet/${world.vault}/events`)).body.data;
+    const found = await until('an event tells the change', PATIENCE, async () => {
+      const list = await events();
+      return list.find(({ event_type }) => event_type === 'ControlChange');
+    });
+    assert.equal(found.title, 'Control of World Vault became weaker');
+    assert.equal(found.severity, 'Warning');
+    assert.equal(found.block_number, inputs.timelock_seconds.evidence.block_number);
+  });
+
+  test('keeps what was read when nothing changes, and writes no reading', async () => {
+    const readings = await metric(`rds_chain_readings_total{chain="${CHAIN}"}`);
+    const block = await metric(`rds_chain_block{chain="${CHAIN}"}`);
+    await world.finalize(16);
+    await until('a later block is read', PATIENCE, async () => (await metric(`rds_chain_block{chain="${CHAIN}"}`)) > block);
+    assert.equal(await metric(`rds_chain_readings_total{chain="${CHAIN}"}`), readings);
+  });
+
+  test('is not read further when a final block was replaced', async () => {
+    const before = await detail();
+    const holder = world.accounts[2];
+    await world.rpc('anvil_reorg', 120, []);
+    await world.send(holder, 'Vault', world.vault, 'deposit(uint256,address)', 100_000_000_000n, holder);
+    await world.finalize();
+    const name = `rds_chain_failures_total{chain="${CHAIN}",reason="contradicted"}`;
+    await until('the contradiction is counted', PATIENCE, async () => (await metric(name)) > 0);
+    assert.equal((await detail()).tvl_usd, before.tvl_usd);
+  });
+});

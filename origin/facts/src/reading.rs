@@ -1,0 +1,153 @@
+//! What the service reads from chains itself.
+
+use crate::fact::{KeyPart, observations};
+use rds_shared::scoring::provenance::ChainCall;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+observations! {
+    /// One field of a vault, read at one block of its chain. `observed_at` is the block's time.
+    ChainReading in "chain_reading" by [vault_id, field, observed_at] {
+        vault_id: String,
+        field: ReadField,
+        /// In the field's own unit. Null if the field was read before, and is not understood any more.
+        value: Value,
+        /// Must be the vault's chain.
+        chain_id: i64,
+        block_number: i64,
+        /// `0x` and 64 hex digits.
+        block_hash: String,
+        /// The calls at the block that led to the value.
+        calls: Vec<ChainCall>,
+        /// Number of independent operators that gave the same answers.
+        agreed: u32,
+        /// Number of operators that were asked.
+        asked: u32,
+    }
+
+    /// A chain was read up to this block. `observed_at` is the block's time.
+    ChainSync in "chain_sync" by [chain_id] {
+        chain_id: i64,
+        block_number: i64,
+        /// `0x` and 64 hex digits.
+        block_hash: String,
+        /// Up to this block, events of new vaults were looked for; absent if they never were.
+        #[serde(default)]
+        searched_to: Option<i64>,
+    }
+
+    /// A contract that looks like a vault, found by its events. `observed_at` is the time of the block at which it was looked at.
+    ChainCandidate in "chain_candidate" by [chain_id, address] {
+        chain_id: i64,
+        address: String,
+        /// The vault's own name.
+        name: Option<String>,
+        symbol: Option<String>,
+        asset_address: String,
+        asset_symbol: Option<String>,
+        asset_decimals: u32,
+        /// The block of the event by which it was found.
+        block_number: i64,
+    }
+}
+
+/// A column that can be read on a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadField {
+    IsImmutable,
+    TimelockSeconds,
+    Signers,
+    IsShutdown,
+    TvlUsd,
+    TvlNative,
+    PricePerShare,
+    DepositStatus,
+    WithdrawStatus,
+    DepositCapacityUsd,
+    Utilization,
+    BaseApr,
+    BorrowApr,
+    NeedsRiskReview,
+}
+
+/// The table that has the column of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadTable {
+    Vault,
+    VaultState,
+}
+
+impl ReadField {
+    pub const ALL: [ReadField; 14] = [
+        ReadField::IsImmutable,
+        ReadField::TimelockSeconds,
+        ReadField::Signers,
+        ReadField::IsShutdown,
+        ReadField::TvlUsd,
+        ReadField::TvlNative,
+        ReadField::PricePerShare,
+        ReadField::DepositStatus,
+        ReadField::WithdrawStatus,
+        ReadField::DepositCapacityUsd,
+        ReadField::Utilization,
+        ReadField::BaseApr,
+        ReadField::BorrowApr,
+        ReadField::NeedsRiskReview,
+    ];
+
+    /// The name of the column.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ReadField::IsImmutable => "is_immutable",
+            ReadField::TimelockSeconds => "timelock_seconds",
+            ReadField::Signers => "signers",
+            ReadField::IsShutdown => "is_shutdown",
+            ReadField::TvlUsd => "tvl_usd",
+            ReadField::TvlNative => "tvl_native",
+            ReadField::PricePerShare => "price_per_share",
+            ReadField::DepositStatus => "deposit_status",
+            ReadField::WithdrawStatus => "withdraw_status",
+            ReadField::DepositCapacityUsd => "deposit_capacity_usd",
+            ReadField::Utilization => "utilization",
+            ReadField::BaseApr => "base_apr",
+            ReadField::BorrowApr => "borrow_apr",
+            ReadField::NeedsRiskReview => "needs_risk_review",
+        }
+    }
+
+    pub fn table(self) -> ReadTable {
+        match self {
+            ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers | ReadField::IsShutdown => {
+                ReadTable::Vault
+            }
+            _ => ReadTable::VaultState,
+        }
+    }
+
+    /// Whether the column may be null, so that a value that is not understood any more can be told.
+    pub fn is_nullable(self) -> bool {
+        !matches!(
+            self,
+            ReadField::IsShutdown | ReadField::DepositStatus | ReadField::WithdrawStatus | ReadField::NeedsRiskReview
+        )
+    }
+}
+
+impl KeyPart for ReadField {
+    fn part(&self) -> String {
+        self.as_str().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_is_written_as_its_column_is_named() {
+        for field in ReadField::ALL {
+            assert_eq!(serde_json::to_value(field).unwrap(), field.as_str());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Who controls a vault, and after which delay.
+
+use super::observed::{self, ReadBlock, Seen};
+use rds_chain::adapt::governance::{Controlled, Delay, Options, Question, Signers, Walk};
+use rds_chain::{Address, Block};
+use rds_facts::{ChainReading, ReadField};
+use rds_rpc::agree::Reader;
+use rds_rpc::ask::AgreedAnswer;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most calls that are kept as evidence of one input.
+const MAX_EVIDENCE: usize = 48;
+
+/// Who controls the vault at `block`, as readings. A field that is not understood has the value null.
+///
+/// Empty if the providers did not answer: then nothing is known, and an earlier reading stays.
+pub(super) async fn read(
+    reader: &Reader,
+    block: &Block,
+    at: &ReadBlock,
+    vault_id: &str,
+    contract: Address,
+    dissent: &mut BTreeMap<String, u64>,
+) -> Vec<ChainReading> {
+    let mut walk = Walk::new(contract, Options::default());
+    let mut asked: Vec<(Question, AgreedAnswer)> = Vec::new();
+    while walk.finished().is_none() {
+        let open: Vec<Question> = walk.next().cloned().collect();
+        let answers = reader.answers(block, &open).await;
+        for (question, answer) in open.into_iter().zip(answers) {
+            // The question is open, and the answer is of its kind.
+            let _ = walk.record(&question, answer.answer.clone());
+            for operator in &answer.dissenters {
+                *dissent.entry(operator.clone()).or_default() += 1;
+            }
+            asked.push((question, answer));
+        }
+    }
+    if asked.iter().any(|(_, answer)| answer.agreed == 0) {
+        return Vec::new();
+    }
+    let Some(graph) = walk.finished() else { return Vec::new() };
+    let controlled = graph.weakest();
+    let seen = evidence(contract, &controlled, &asked);
+    let from: Vec<&Seen> = seen.iter().collect();
+    let values = [
+        (ReadField::IsImmutable, is_immutable(&controlled)),
+        (ReadField::TimelockSeconds, timelock(&controlled)),
+        (ReadField::Signers, signers(&controlled)),
+    ];
+    values.into_iter().filter_map(|(field, value)| at.reading(vault_id, field, value, &from)).collect()
+}
+
+fn is_immutable(controlled: &Controlled) -> Value {
+    match controlled.timelock {
+        Delay::Immutable => json!(true),
+        Delay::Seconds(_) => json!(false),
+        Delay::Unknown => Value::Null,
+    }
+}
+
+fn timelock(controlled: &Controlled) -> Value {
+    match controlled.timelock {
+        Delay::Seconds(seconds) => json!(seconds),
+        Delay::Immutable | Delay::Unknown => Value::Null,
+    }
+}
+
+fn signers(controlled: &Controlled) -> Value {
+    match controlled.signers {
+        Signers::Threshold { needed: 1, of: 1 } => json!("eoa"),
+        Signers::Threshold { needed, of } => json!({"threshold": needed, "owners": of}),
+        Signers::Immutable | Signers::Unknown => Value::Null,
+    }
+}
+
+/// The calls of the vault and of the controllers on the weakest way that returned something, in the order in which they were asked. What was
+/// asked and answered with nothing is left out; so are other ways, which are no weaker.
+fn evidence(contract: Address, controlled: &Controlled, asked: &[(Question, AgreedAnswer)]) -> Vec<Seen> {
+    let on_the_way: BTreeSet<Address> =
+        std::iter::once(contract).chain(controlled.path.iter().map(|step| step.address)).collect();
+    let concerned = |question: &Question| {
+        match question {
+            Question::Code(contract) | Question::RoleGrants(contract) => contract,
+            Question::Storage { contract, .. } | Question::Call { contract, .. } => contract,
+        }
+        .to_owned()
+    };
+    let says_something =
+        |answer: &AgreedAnswer| answer.bytes.as_ref().is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0));
+    asked
+        .iter()
+        .filter(|(question, answer)| on_the_way.contains(&concerned(question)) && says_something(answer))
+        .filter_map(|(question, answer)| observed::question(question, answer))
+        .take(MAX_EVIDENCE)
+        .collect()
+}

@@ -1,0 +1,193 @@
+//! Finds vaults that the registry does not have, by their `Deposit` events.
+//!
+//! A contract counts as a vault if it answers as ERC-4626 asks: its asset is a token with decimals, a share has a plausible value, and it
+//! does not claim more of the asset than exists. That is stricter than the events, which anybody can emit.
+
+use super::observed::ReadBlock;
+use super::state::{self, States};
+use rds_chain::abi::{Call, Function};
+use rds_chain::adapt::governance::{Answer, Question};
+use rds_chain::adapt::{CallAnswer, erc4626, token};
+use rds_chain::body::READER;
+use rds_chain::reader::Field;
+use rds_chain::{Address, Block};
+use rds_facts::fact::Kind;
+use rds_facts::{Asset, At, ChainCandidate, Vault};
+use rds_rpc::agree::Reader;
+use rds_rpc::reads::Discovery;
+use rds_shared::scoring::asset::AssetCategory;
+use rds_shared::scoring::vault::{AssetMode, Exit, Source};
+use rds_shared::wire::Timestamp;
+use rds_store::chains::Known;
+use std::collections::BTreeMap;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub assets: Vec<Asset>,
+    pub candidates: Vec<ChainCandidate>,
+    pub vaults: Vec<Vault>,
+}
+
+/// Looks for vaults in the blocks from `since` on. `None` if the events could not be read: they are looked for again.
+pub(super) async fn search(
+    reader: &mut Reader,
+    block: &Block,
+    at: &ReadBlock,
+    discovery: &Discovery,
+    since: u64,
+    known: &Known,
+) -> Option<Found> {
+    let first_seen = reader.depositors(block, since.max(discovery.from_block)).await?;
+    let new: Vec<(Address, u64)> =
+        first_seen.into_iter().filter(|(contract, _)| !known.contracts.contains(&contract.to_string())).collect();
+    let mut found = Found::default();
+    for (candidate, number) in probe(reader, block, at, &new).await {
+        if let Some(protocol) = &discovery.protocol {
+            let first_seen_at = reader.block_at(number).await.ok().and_then(|it| i64::try_from(it.block.time).ok());
+            let asset_is_known = known.assets.contains(&candidate.asset_address)
+                || found.assets.iter().any(|asset| asset.address.as_ref() == Some(&candidate.asset_address));
+            if !asset_is_known {
+                found.assets.push(asset(at, &candidate));
+            }
+            found.vaults.push(vault(at, &candidate, protocol, first_seen_at));
+        }
+        found.candidates.push(candidate);
+    }
+    Some(found)
+}
+
+/// Those of the contracts that answer as vaults do, with the block of their first event.
+async fn probe(
+    reader: &mut Reader,
+    block: &Block,
+    at: &ReadBlock,
+    contracts: &[(Address, u64)],
+) -> Vec<(ChainCandidate, u64)> {
+    let mut unused = States::default();
+    let addresses: Vec<Address> = contracts.iter().map(|(address, _)| *address).collect();
+    let first = state::fields(reader, block, &addresses, &erc4626::first_step(READER, READER), &mut unused).await;
+    let mut found = Vec::new();
+    for ((contract, number), seen) in contracts.iter().zip(first) {
+        let vault = erc4626::Vault::from_readings(&seen.iter().map(|it| it.reading.clone()).collect::<Vec<_>>());
+        let (Ok(asset), Ok(share_decimals), Ok(total)) = (vault.asset, vault.decimals, vault.total_assets) else {
+            continue;
+        };
+        let of_asset = [Field::new(Function::Decimals), Field::new(Function::TotalSupply)];
+        let of_asset = state::fields(reader, block, &[asset], &of_asset, &mut unused).await;
+        let word = |place: usize| state::word(of_asset.first()?.get(place)?);
+        let (Some(decimals), Some(supply)) = (word(0).and_then(|it| erc4626::decimals(it).ok()), word(1)) else {
+            continue;
+        };
+        let Some(share) = erc4626::share_value(share_decimals) else { continue };
+        let share = state::fields(reader, block, &[*contract], &[share], &mut unused).await;
+        let share = share.first().and_then(|it| it.first()).and_then(|it| it.reading.as_ref());
+        if total > supply || erc4626::price_per_share(share, decimals).is_err() {
+            continue;
+        }
+        let texts = texts(reader, block, *contract, asset).await;
+        let text = |place: usize| texts.get(place).cloned().flatten();
+        found.push((
+            ChainCandidate {
+                kind: Kind,
+                observed_at: at.time,
+                source: at.source(),
+                chain_id: at.chain_id,
+                address: contract.to_string(),
+                name: text(0),
+                symbol: text(1),
+                asset_address: asset.to_string(),
+                asset_symbol: text(2),
+                asset_decimals: decimals.into(),
+                block_number: i64::try_from(*number).unwrap_or(i64::MAX),
+            },
+            *number,
+        ));
+    }
+    found
+}
+
+/// Name and symbol of the vault, and the asset's symbol.
+async fn texts(reader: &Reader, block: &Block, vault: Address, asset: Address) -> Vec<Option<String>> {
+    let question =
+        |contract, function: Function| Question::Call { contract, data: Call::new(function.selector()).encode() };
+    let questions =
+        [question(vault, Function::Name), question(vault, Function::Symbol), question(asset, Function::Symbol)];
+    let answers = reader.answers(block, &questions).await;
+    let text = |answer: &CallAnswer| token::text(Some(answer), token::MAX_TEXT_BYTES).ok();
+    answers
+        .iter()
+        .map(|answer| match &answer.answer {
+            Answer::Call(answer) => text(answer),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The id of an asset that discovery adds to the registry.
+fn asset_id(at: &ReadBlock, address: &str) -> String {
+    format!("token-{}-{address}", at.chain_id)
+}
+
+/// The asset as a row of the registry, of which only the contract is known.
+fn asset(at: &ReadBlock, found: &ChainCandidate) -> Asset {
+    Asset {
+        kind: Kind,
+        observed_at: at.time,
+        source: at.source(),
+        id: asset_id(at, &found.asset_address),
+        discovered_at: At::default(),
+        chain_id: at.chain_id,
+        address: Some(found.asset_address.clone()),
+        symbol: found.asset_symbol.clone().unwrap_or_else(|| "unknown".to_owned()),
+        name: None,
+        category: AssetCategory::Unreviewed,
+        tags: Vec::new(),
+        underlying: None,
+        dependency_chain: Vec::new(),
+        lockup_days: 0,
+        attestation_cadence: None,
+        instrument_type: None,
+        issuer: None,
+        product_candidate: None,
+    }
+}
+
+/// The vault as a row of the registry.
+fn vault(at: &ReadBlock, found: &ChainCandidate, protocol: &str, first_seen_at: Option<i64>) -> Vault {
+    Vault {
+        kind: Kind,
+        observed_at: at.time,
+        source: at.source(),
+        id: String::new(),
+        protocol_id: protocol.to_owned(),
+        chain_id: at.chain_id,
+        address: found.address.clone(),
+        name: found.name.clone().unwrap_or_else(|| found.address.clone()),
+        symbol: found.symbol.clone(),
+        asset_symbol: found.asset_symbol.clone(),
+        asset_address: Some(found.asset_address.clone()),
+        asset_decimals: Some(found.asset_decimals),
+        curator_id: None,
+        strategy: None,
+        asset_mode: AssetMode::Holdings,
+        deployed_at: None,
+        first_seen_at: first_seen_at.map(|seconds| At(Timestamp::from_seconds(seconds))),
+        is_immutable: None,
+        timelock_seconds: None,
+        signers: None,
+        exit: Exit::Unknown,
+        source_code: Source::Unknown,
+        is_active: true,
+        is_shutdown: false,
+        is_stablecoin: false,
+        is_lsd: false,
+        single_exposure: false,
+        no_il: false,
+        management_fee: None,
+        performance_fee: None,
+        tags: Vec::new(),
+        flags: Vec::new(),
+        evidence: BTreeMap::new(),
+    }
+}

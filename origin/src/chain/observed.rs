@@ -1,0 +1,126 @@
+//! Answers of contracts as readings with their evidence.
+
+use rds_chain::adapt::governance::Question;
+use rds_chain::plan::Reading;
+use rds_chain::quorum::Verdict;
+use rds_chain::reader::{Field, Outcome, Status};
+use rds_chain::{Address, Block, hex};
+use rds_facts::fact::Kind;
+use rds_facts::{At, ChainReading, ReadField};
+use rds_rpc::ask::AgreedAnswer;
+use rds_shared::scoring::provenance::{CallMethod, ChainCall};
+use rds_shared::wire::Timestamp;
+use serde_json::Value;
+
+/// The block at which a chain is read, in the form of observations.
+#[derive(Debug, Clone)]
+pub(super) struct ReadBlock {
+    pub chain_id: i64,
+    pub number: i64,
+    pub hash: String,
+    pub time: At,
+    /// Number of operators that are asked.
+    pub asked: u32,
+}
+
+impl ReadBlock {
+    /// `None` if a number of the block does not fit the store, as no chain's does.
+    pub fn new(chain_id: u64, block: &Block, asked: usize) -> Option<Self> {
+        Some(ReadBlock {
+            chain_id: i64::try_from(chain_id).ok()?,
+            number: i64::try_from(block.id.number).ok()?,
+            hash: block.id.hash.to_string(),
+            time: At(Timestamp::from_seconds(i64::try_from(block.time).ok()?)),
+            asked: u32::try_from(asked).ok()?,
+        })
+    }
+
+    /// Name of the source of what is read.
+    pub fn source(&self) -> String {
+        format!("chain:{}", self.chain_id)
+    }
+
+    /// The observation of a field that follows from these answers; `None` without answers.
+    pub fn reading(&self, vault_id: &str, field: ReadField, value: Value, from: &[&Seen]) -> Option<ChainReading> {
+        Some(ChainReading {
+            kind: Kind,
+            observed_at: self.time,
+            source: self.source(),
+            vault_id: vault_id.to_owned(),
+            field,
+            value,
+            chain_id: self.chain_id,
+            block_number: self.number,
+            block_hash: self.hash.clone(),
+            calls: from.iter().map(|seen| seen.call.clone()).collect(),
+            agreed: from.iter().map(|seen| seen.agreed).min()?,
+            asked: self.asked,
+        })
+    }
+}
+
+/// What enough operators answered alike to one call.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub call: ChainCall,
+    /// Number of operators.
+    pub agreed: u32,
+}
+
+/// What the operators answered to a field of a contract.
+#[derive(Debug, Clone)]
+pub(super) struct SeenField {
+    /// What the adapters read; `None` if nothing is agreed.
+    pub reading: Option<Reading>,
+    pub seen: Option<Seen>,
+    pub is_disputed: bool,
+    /// Operators that answered otherwise.
+    pub dissenters: Vec<String>,
+}
+
+pub(super) fn field(contract: Address, field: &Field, verdict: Verdict<String, Outcome>) -> SeenField {
+    match verdict {
+        Verdict::Agreed { value, agreed_by, dissenters } => {
+            let answer = match value.status {
+                Status::Returned => Some(hex::encode(&value.word.0)),
+                Status::ReturnedShort | Status::Reverted | Status::FailedEmpty => None,
+            };
+            let call = call(contract, &field.calldata(), answer);
+            let agreed = u32::try_from(agreed_by.len()).unwrap_or(u32::MAX);
+            let seen = Some(Seen { call, agreed });
+            SeenField { reading: Some(Reading::Read(value)), seen, is_disputed: false, dissenters }
+        }
+        Verdict::Disputed { values, inconsistent } => {
+            let dissenters = values.into_iter().flat_map(|(_, operators)| operators).chain(inconsistent).collect();
+            SeenField { reading: None, seen: None, is_disputed: true, dissenters }
+        }
+        Verdict::Missing { .. } => SeenField { reading: None, seen: None, is_disputed: false, dissenters: Vec::new() },
+    }
+}
+
+/// A question with its answer; `None` if nothing is agreed, and for logs, which are no call.
+pub(super) fn question(question: &Question, answer: &AgreedAnswer) -> Option<Seen> {
+    if answer.agreed == 0 {
+        return None;
+    }
+    let bytes = answer.bytes.as_deref().map(hex::encode);
+    let call = match question {
+        Question::Call { contract, data } => call(*contract, data, bytes),
+        Question::Storage { contract, slot } => ChainCall {
+            method: CallMethod::Storage,
+            contract: contract.to_string(),
+            data: Some(slot.to_string()),
+            answer: bytes,
+        },
+        Question::Code(contract) => {
+            ChainCall { method: CallMethod::Code, contract: contract.to_string(), data: None, answer: bytes }
+        }
+        Question::RoleGrants(_) => return None,
+    };
+    Some(Seen { call, agreed: u32::try_from(answer.agreed).unwrap_or(u32::MAX) })
+}
+
+fn call(contract: Address, data: &[u8], answer: Option<String>) -> ChainCall {
+    let data = Some(hex::encode(data));
+    ChainCall { method: CallMethod::Call, contract: contract.to_string(), data, answer }
+}

@@ -1,0 +1,144 @@
+//! What was read on chains, and who reads now.
+
+use crate::{At, Db, StoreError};
+use rds_facts::ReadField;
+use serde_json::Value;
+use sqlx::{Connection, FromRow, PgConnection};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// First key of the advisory locks of chains; the second is the chain's id.
+const LOCK: i32 = 0x7264_7363;
+
+/// The right to read a chain. It ends when it is dropped, because that closes its connection.
+#[derive(Debug)]
+pub struct ChainLock(PgConnection);
+
+/// The right to read the chain, unless another process has it.
+pub async fn lock(db: &Db, chain_id: i64) -> Result<Option<ChainLock>, StoreError> {
+    let mut connection = db.pool.acquire().await?.detach();
+    let locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock($1, hashint8($2))")
+        .bind(LOCK)
+        .bind(chain_id)
+        .fetch_one(&mut connection)
+        .await?;
+    Ok(locked.then_some(ChainLock(connection)))
+}
+
+impl ChainLock {
+    /// Whether the lock still stands: its connection may have been lost.
+    pub async fn stands(&mut self) -> bool {
+        self.0.ping().await.is_ok()
+    }
+}
+
+/// The newest block at which a chain was read.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Cursor {
+    pub chain_id: i64,
+    pub block_number: i64,
+    pub block_hash: String,
+    /// Up to this block, new vaults were looked for.
+    pub searched_to: Option<i64>,
+    /// The block's time.
+    pub observed_at: At,
+}
+
+/// How far the chain was read; `None` if it never was.
+pub async fn cursor(db: &Db, chain_id: i64) -> Result<Option<Cursor>, StoreError> {
+    let sql = "SELECT chain_id, block_number, block_hash, searched_to, observed_at FROM chain_sync WHERE chain_id = $1";
+    Ok(sqlx::query_as(sql).bind(chain_id).fetch_optional(&db.pool).await?)
+}
+
+/// A vault to read.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ReadVault {
+    pub id: String,
+    pub protocol_id: String,
+    pub address: String,
+}
+
+/// The active vaults of these protocols on the chain, by id.
+pub async fn vaults(db: &Db, chain_id: i64, protocols: &[&str]) -> Result<Vec<ReadVault>, StoreError> {
+    let sql = "SELECT id, protocol_id, address FROM vault WHERE chain_id = $1 AND protocol_id = ANY($2) AND is_active \
+               ORDER BY id COLLATE \"C\"";
+    Ok(sqlx::query_as(sql).bind(chain_id).bind(protocols).fetch_all(&db.pool).await?)
+}
+
+/// The newest reading of a field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Newest {
+    pub value: Value,
+    pub observed_at: At,
+    /// The contracts that were asked.
+    pub contracts: Vec<String>,
+}
+
+/// The newest readings of a vault.
+pub type OfVault = BTreeMap<ReadField, Newest>;
+
+/// The newest readings of every field of the chain's vaults, by vault.
+pub async fn newest(db: &Db, chain_id: i64) -> Result<BTreeMap<String, OfVault>, StoreError> {
+    #[derive(FromRow)]
+    struct Row {
+        vault_id: String,
+        field: String,
+        value: Value,
+        observed_at: At,
+        contracts: Vec<String>,
+    }
+    let rows: Vec<Row> = sqlx::query_as(
+        "SELECT DISTINCT ON (vault_id, field) vault_id, field, coalesce(value, 'null') AS value, observed_at, \
+                ARRAY(SELECT DISTINCT call->>'contract' FROM jsonb_array_elements(calls) AS call) AS contracts \
+         FROM chain_reading WHERE chain_id = $1 ORDER BY vault_id, field, observed_at DESC",
+    )
+    .bind(chain_id)
+    .fetch_all(&db.pool)
+    .await?;
+    let mut newest: BTreeMap<String, OfVault> = BTreeMap::new();
+    for Row { vault_id, field, value, observed_at, contracts } in rows {
+        // A field that only a newer version of the service knows is left out.
+        let Ok(field) = serde_json::from_value(Value::String(field)) else { continue };
+        newest.entry(vault_id).or_default().insert(field, Newest { value, observed_at, contracts });
+    }
+    Ok(newest)
+}
+
+/// What the registry has on a chain.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// Addresses of vaults and of candidates.
+    pub contracts: BTreeSet<String>,
+    /// Addresses of assets.
+    pub assets: BTreeSet<String>,
+}
+
+/// What the registry has on the chain.
+pub async fn known(db: &Db, chain_id: i64) -> Result<Known, StoreError> {
+    let contracts =
+        "SELECT address FROM vault WHERE chain_id = $1 UNION SELECT address FROM chain_candidate WHERE chain_id = $1";
+    let contracts: Vec<String> = sqlx::query_scalar(contracts).bind(chain_id).fetch_all(&db.pool).await?;
+    let assets = asset_ids(db, chain_id).await?.into_keys().collect();
+    Ok(Known { contracts: contracts.into_iter().collect(), assets })
+}
+
+/// The ids of the chain's assets, by contract. Of two assets with one contract, the first in id order counts, as in scoring.
+pub async fn asset_ids(db: &Db, chain_id: i64) -> Result<BTreeMap<String, String>, StoreError> {
+    let sql = "SELECT DISTINCT ON (address) address, id FROM asset WHERE chain_id = $1 AND address IS NOT NULL ORDER BY address, id";
+    let rows: Vec<(String, String)> = sqlx::query_as(sql).bind(chain_id).fetch_all(&db.pool).await?;
+    Ok(rows.into_iter().collect())
+}
+
+/// A vault's newest exposures.
+#[derive(Debug, Clone, PartialEq, FromRow)]
+pub struct KnownExposure {
+    pub vault_id: String,
+    pub parts: Value,
+    pub observed_at: At,
+}
+
+/// The newest exposures of the chain's vaults, by vault.
+pub async fn exposures(db: &Db, chain_id: i64) -> Result<BTreeMap<String, KnownExposure>, StoreError> {
+    let sql = "SELECT e.vault_id, e.parts, e.observed_at FROM exposure e JOIN vault v ON v.id = e.vault_id WHERE v.chain_id = $1";
+    let rows: Vec<KnownExposure> = sqlx::query_as(sql).bind(chain_id).fetch_all(&db.pool).await?;
+    Ok(rows.into_iter().map(|row| (row.vault_id.clone(), row)).collect())
+}

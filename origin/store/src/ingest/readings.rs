@@ -1,0 +1,82 @@
+//! What was read on chains, over what sources stated.
+//!
+//! A row of `vault` or `vault_state` with readings shows in each column the newest of its stated value and its newest reading. A stated
+//! value that is unknown gives way to any reading. The stated values are kept in the column `stated`, so that readings can be taken back.
+
+use crate::{StoreError, Tx};
+use rds_facts::{ReadField, ReadTable};
+
+/// The names of the columns that can be read, of one table.
+fn fields(table: ReadTable) -> Vec<&'static str> {
+    ReadField::ALL.into_iter().filter(|field| field.table() == table).map(ReadField::as_str).collect()
+}
+
+/// Applies the newest readings to the rows of `stated`, which were just written as their sources stated them, and of `read`, which have
+/// new readings or lost some.
+pub async fn apply(tx: &mut Tx<'_>, table: ReadTable, stated: &[String], read: &[String]) -> Result<(), StoreError> {
+    if stated.is_empty() && read.is_empty() {
+        return Ok(());
+    }
+    if table == ReadTable::VaultState {
+        // A vault that only the service reads. Any stated state is newer than this one, in which nothing is known.
+        sqlx::query(
+            "INSERT INTO vault_state (vault_id, borrow_status, incentives, deposit_status, withdraw_status, needs_risk_review, \
+                                      source, observed_at, content_hash) \
+             SELECT id, 'unknown', 'unavailable', 'unknown', 'unknown', false, 'chain:' || chain_id, 'epoch', '' \
+             FROM vault WHERE id = ANY($1) ON CONFLICT DO NOTHING",
+        )
+        .bind(read)
+        .execute(&mut **tx)
+        .await?;
+    }
+    let fields = fields(table);
+    let forget = forget_statement(table);
+    sqlx::query(&forget).bind(stated).execute(&mut **tx).await?;
+    let apply = apply_statement(table, &fields);
+    let concerned: Vec<&String> = stated.iter().chain(read).collect();
+    sqlx::query(&apply).bind(concerned).bind(&fields).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// The table's name, its key, and further columns to set from the alias `o` of the readings.
+fn names(table: ReadTable) -> (&'static str, &'static str, &'static str) {
+    match table {
+        ReadTable::Vault => ("vault", "id", ""),
+        ReadTable::VaultState => ("vault_state", "vault_id", ", read_at = o.newest"),
+    }
+}
+
+/// Forgets the earlier statements of rows whose columns hold new ones.
+fn forget_statement(table: ReadTable) -> String {
+    let (name, key, _) = names(table);
+    format!("UPDATE {name} SET stated = NULL WHERE {key} = ANY($1) AND stated IS NOT NULL")
+}
+
+fn apply_statement(table: ReadTable, fields: &[&str]) -> String {
+    let (name, key, more) = names(table);
+    let set: Vec<String> = fields.iter().map(|field| format!("{field} = p.{field}")).collect();
+    let stated: Vec<String> = fields.iter().map(|field| format!("'{field}', t.{field}")).collect();
+    format!(
+        "WITH base AS ( \
+             SELECT t.{key} AS subject, t.observed_at, coalesce(t.stated, jsonb_build_object({stated})) AS stated \
+             FROM {name} t WHERE t.{key} = ANY($1) \
+                 AND (t.stated IS NOT NULL OR EXISTS (SELECT FROM chain_reading r WHERE r.vault_id = t.{key} AND r.field = ANY($2)))), \
+         newest AS ( \
+             SELECT DISTINCT ON (r.vault_id, r.field) r.* FROM chain_reading r JOIN base b ON b.subject = r.vault_id \
+             WHERE r.field = ANY($2) ORDER BY r.vault_id, r.field, r.observed_at DESC), \
+         read AS ( \
+             SELECT b.subject, b.stated, \
+                    jsonb_object_agg(r.field, r.value) FILTER (WHERE r.field IS NOT NULL) AS shown, \
+                    jsonb_object_agg(r.field, jsonb_build_object('source', r.source, 'observed_at', r.observed_at, 'evidence', \
+                        jsonb_build_object('chain_id', r.chain_id, 'block_number', r.block_number, 'block_hash', r.block_hash, \
+                            'calls', r.calls, 'agreed', r.agreed, 'asked', r.asked))) FILTER (WHERE r.field IS NOT NULL) AS readings, \
+                    max(r.observed_at) AS newest \
+             FROM base b LEFT JOIN newest r ON r.vault_id = b.subject \
+                 AND (r.observed_at >= b.observed_at OR coalesce(b.stated->>r.field, 'unknown') = 'unknown') \
+             GROUP BY b.subject, b.stated) \
+         UPDATE {name} t SET {set}, stated = CASE WHEN o.readings IS NULL THEN NULL ELSE o.stated END, readings = o.readings{more} \
+         FROM read o, jsonb_populate_record(NULL::{name}, o.stated || coalesce(o.shown, '{{}}')) p WHERE t.{key} = o.subject",
+        stated = stated.join(", "),
+        set = set.join(", "),
+    )
+}

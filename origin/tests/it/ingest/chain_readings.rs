@@ -1,0 +1,221 @@
+//! What was read on a chain, over what sources stated: field by field, the newest counts.
+
+use crate::ingest::market::{
+    VAULT, clock, dump, exposure, faults, ingest, market, observed, start, state, text, vault,
+};
+use crate::support::db::TestDb;
+use serde_json::{Value, json};
+
+/// A reading of a field at `hours` after the start, in block number `hours`.
+fn reading(hours: i64, field: &str, value: Value) -> Value {
+    let call =
+        json!({"method": "eth_call", "contract": format!("0x{:040x}", 0xa1), "data": "0x01e1d114", "answer": "0x00"});
+    observed(
+        "chain_reading",
+        hours,
+        json!({"vault_id": VAULT, "field": field, "value": value, "chain_id": 31337, "block_number": hours,
+               "block_hash": format!("0x{hours:064x}"), "calls": [call], "agreed": 2, "asked": 3}),
+    )
+}
+
+fn sync(hours: i64) -> Value {
+    let fields = json!({"chain_id": 31337, "block_number": hours, "block_hash": format!("0x{hours:064x}")});
+    observed("chain_sync", hours, fields)
+}
+
+async fn column<T>(test: &TestDb, sql: &str) -> T
+where
+    T: Send + Unpin + for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+{
+    sqlx::query_scalar(sql).fetch_one(&test.db.pool).await.unwrap()
+}
+
+const TVL: &str = "SELECT tvl_usd FROM vault_state";
+const TIMELOCK: &str = "SELECT coalesce(timelock_seconds, -1) FROM vault";
+
+/// An input of the vault's published provenance.
+async fn input(test: &TestDb, group: &str, name: &str) -> Value {
+    let provenance: Value = column(test, "SELECT provenance::jsonb FROM vault_score").await;
+    provenance["inputs"][group][name].clone()
+}
+
+#[tokio::test]
+async fn of_each_field_the_newest_of_statement_and_reading_counts() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    ingest(&test, &clock(9), &[reading(5, "tvl_usd", json!(7.0)), reading(5, "timelock_seconds", json!(60))]).await;
+    assert_eq!((column::<f64>(&test, TVL).await, column::<i64>(&test, TIMELOCK).await), (7.0, 60));
+    // The other columns stay as they were stated.
+    assert_eq!(column::<f64>(&test, "SELECT base_apr FROM vault_state").await, 0.04);
+
+    // An older reading changes nothing, and a newer statement of another field keeps the reading.
+    ingest(&test, &clock(9), &[reading(3, "tvl_usd", json!(3.0)), state(4, json!({"base_apr": 0.06}))]).await;
+    assert_eq!(column::<f64>(&test, TVL).await, 7.0);
+    assert_eq!(column::<f64>(&test, "SELECT base_apr FROM vault_state").await, 0.06);
+
+    ingest(&test, &clock(9), &[state(6, json!({"tvl_usd": 8.0, "price_per_share": null}))]).await;
+    assert_eq!(column::<f64>(&test, TVL).await, 8.0);
+    // A field that the source does not know shows the reading, however old.
+    ingest(&test, &clock(9), &[reading(2, "price_per_share", json!(1.25))]).await;
+    assert_eq!(column::<f64>(&test, "SELECT price_per_share FROM vault_state").await, 1.25);
+}
+
+#[tokio::test]
+async fn the_order_of_batches_does_not_matter() {
+    let lines = [
+        vec![reading(5, "tvl_usd", json!(7.0))],
+        vec![state(4, json!({"tvl_usd": 4.0, "base_apr": 0.07}))],
+        vec![reading(6, "tvl_usd", Value::Null), reading(6, "timelock_seconds", json!(0))],
+        vec![{
+            let mut later = vault();
+            later["observed_at"] = json!(start().plus_seconds(7 * 3_600));
+            later
+        }],
+    ];
+    let tables = ["vault", "vault_state", "vault_snapshot", "chain_reading"];
+    let mut seen = Vec::new();
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
+        let test = TestDb::new().await;
+        ingest(&test, &clock(1), &market()).await;
+        for place in order {
+            ingest(&test, &clock(9), &lines[place]).await;
+        }
+        seen.push(dump(&test, &tables).await);
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0], seen[2]);
+}
+
+#[tokio::test]
+async fn a_score_cites_the_block_and_the_calls_of_what_was_read() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    assert_eq!(input(&test, "caps", "tvl_usd").await["evidence"], Value::Null);
+    let lines = [reading(5, "tvl_usd", json!(6_000_000.0)), reading(5, "signers", json!("eoa")), sync(5)];
+    ingest(&test, &clock(9), &lines).await;
+    let tvl = input(&test, "caps", "tvl_usd").await;
+    assert_eq!((&tvl["value"], &tvl["source"]), (&json!(6_000_000), &json!("fixture")));
+    let evidence = &tvl["evidence"];
+    assert_eq!((&evidence["block_number"], &evidence["agreed"], &evidence["asked"]), (&json!(5), &json!(2), &json!(3)));
+    assert_eq!(evidence["calls"][0]["data"], json!("0x01e1d114"));
+    assert_eq!(input(&test, "control", "signers").await["value"], json!("eoa"));
+    // What a source states later has no evidence.
+    ingest(&test, &clock(9), &[state(7, json!({"tvl_usd": 9_000_000.0}))]).await;
+    assert_eq!(input(&test, "caps", "tvl_usd").await["evidence"], Value::Null);
+}
+
+#[tokio::test]
+async fn exposures_that_were_read_cite_their_calls() {
+    let test = TestDb::new().await;
+    let mut read = exposure(2, "usdy");
+    let reading = reading(2, "tvl_usd", json!(1));
+    read["evidence"] = json!({"chain_id": 31337, "block_number": 2, "block_hash": reading["block_hash"], "calls": reading["calls"],
+                              "agreed": 2, "asked": 2});
+    ingest(&test, &clock(3), &[market(), vec![read]].concat()).await;
+    assert_eq!(input(&test, "asset", "exposures_status").await["evidence"]["block_number"], json!(2));
+}
+
+#[tokio::test]
+async fn a_vault_that_is_only_read_has_a_state_without_a_statement() {
+    let test = TestDb::new().await;
+    let registry: Vec<Value> = market().into_iter().filter(|line| line["kind"] != "vault_state").collect();
+    ingest(&test, &clock(1), &registry).await;
+    ingest(&test, &clock(9), &[reading(5, "tvl_usd", json!(7.0))]).await;
+    assert_eq!(column::<f64>(&test, TVL).await, 7.0);
+    assert_eq!(input(&test, "caps", "utilization").await["observed_at"], Value::Null);
+    // Whatever a source states is newer than nothing.
+    ingest(&test, &clock(9), &[state(1, json!({"utilization": 0.5}))]).await;
+    assert_eq!(column::<f64>(&test, "SELECT utilization FROM vault_state").await, 0.5);
+    assert_eq!(column::<f64>(&test, TVL).await, 7.0);
+}
+
+#[tokio::test]
+async fn readings_make_history_and_a_repeated_batch_changes_nothing() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    let lines = [reading(5, "price_per_share", json!(1.0)), reading(5, "tvl_usd", json!(7.0)), sync(5)];
+    let report = ingest(&test, &clock(9), &lines).await;
+    assert_eq!(report.changed["chain_reading"], 2);
+    let prices = "SELECT array_agg(price_per_share ORDER BY observed_at) FROM vault_snapshot";
+    assert_eq!(column::<Vec<f64>>(&test, prices).await, [1.5, 1.0]);
+    let before = dump(&test, &["vault", "vault_state", "vault_snapshot", "vault_score"]).await;
+    let again = ingest(&test, &clock(9), &lines).await;
+    assert!(again.changed.is_empty(), "{again:?}");
+    // A later block at which nothing changed moves only the cursor.
+    let later = ingest(&test, &clock(9), &[sync(6)]).await;
+    assert!(later.changed.is_empty() && later.data_version == again.data_version, "{later:?}");
+    assert_eq!(column::<i64>(&test, "SELECT block_number FROM chain_sync").await, 6);
+    assert_eq!(dump(&test, &["vault", "vault_state", "vault_snapshot", "vault_score"]).await, before);
+}
+
+#[tokio::test]
+async fn a_control_that_was_read_and_changed_is_an_event() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    let control = |hours, seconds: Value, signers| {
+        [
+            reading(hours, "timelock_seconds", seconds),
+            reading(hours, "signers", signers),
+            reading(hours, "is_immutable", json!(false)),
+        ]
+    };
+    let safe = json!({"threshold": 3, "owners": 5});
+    ingest(&test, &clock(9), &control(2, json!(172_800), safe.clone())).await;
+    ingest(&test, &clock(9), &control(3, json!(172_800), safe.clone())).await;
+    ingest(&test, &clock(9), &control(4, json!(0), json!("eoa"))).await;
+    ingest(&test, &clock(9), &control(5, json!(172_800), safe)).await;
+    let events: Vec<(String, String, Option<i64>)> = sqlx::query_as(
+        "SELECT severity || ': ' || title, description, block_number FROM event WHERE event_type = 'ControlChange' ORDER BY occurred_at",
+    )
+    .fetch_all(&test.db.pool)
+    .await
+    .unwrap();
+    let [weaker, stronger] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!(weaker.0, "Warning: Control of Harbor USDX became weaker");
+    assert_eq!(weaker.1, "It was 3 of 5 keys after 172800 seconds, and is one key without a timelock.");
+    assert_eq!((weaker.2, stronger.0.as_str()), (Some(4), "Info: Control of Harbor USDX changed"));
+}
+
+#[tokio::test]
+async fn a_bad_reading_names_its_field() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    let with = |field: &str, value: Value| {
+        let mut line = reading(2, "tvl_usd", json!(1.0));
+        line[field] = value;
+        line
+    };
+    let call = |field: &str, value: Value| {
+        let mut line = reading(2, "tvl_usd", json!(1.0));
+        line["calls"][0][field] = value;
+        line
+    };
+    let nowhere = "harbor-31337-0x00000000000000000000000000000000000000ff";
+    for (line, field) in [
+        (with("value", json!("much")), "value"),
+        (with("value", json!(-1)), "value"),
+        (with("field", json!("mood")), "field"),
+        (reading(2, "deposit_status", Value::Null), "value"),
+        (reading(2, "signers", json!({"threshold": 3, "owners": 2})), "value"),
+        (with("chain_id", json!(1)), "chain_id"),
+        (with("block_number", json!(-1)), "block_number"),
+        (with("block_hash", json!("0x12")), "block_hash"),
+        (with("calls", json!([])), "calls"),
+        (call("contract", json!("0x1")), "calls[0].contract"),
+        (call("data", json!("hello")), "calls[0].data"),
+        (call("data", Value::Null), "calls[0].data"),
+        (with("agreed", json!(4)), "agreed"),
+        (with("vault_id", json!(nowhere)), "vault_id"),
+        (
+            observed(
+                "chain_sync",
+                1,
+                json!({"chain_id": 77, "block_number": 1, "block_hash": format!("0x{:064x}", 1)}),
+            ),
+            "chain_id",
+        ),
+    ] {
+        let found = faults(&test, &clock(9), &text(std::slice::from_ref(&line))).await;
+        assert_eq!(found.iter().map(|fault| fault.field.as_deref()).collect::<Vec<_>>(), [Some(field)], "{line}");
+    }
+}

@@ -30,6 +30,10 @@ CREATE TABLE chain_sync (
     block_hash   text NOT NULL,
     -- Up to this block, events of new vaults were looked for; null if they never were.
     searched_to  bigint,
+    -- Why the chain is not read any more, until an operator resumes it; null while it is read.
+    halted       text,
+    -- Whether the chain was served before it was halted.
+    was_served   boolean,
     source       text NOT NULL,
     observed_at  timestamptz NOT NULL,
     content_hash bytea NOT NULL
@@ -66,4 +70,17 @@ CREATE TABLE chain_candidate (
     observed_at    timestamptz NOT NULL,
     content_hash   bytea NOT NULL,
     PRIMARY KEY (chain_id, address)
+);
+
+-- A final block was replaced: what was read from block `from_block` on is taken back.
+CREATE TABLE chain_retraction (
+    chain_id     bigint NOT NULL REFERENCES chain,
+    from_block   bigint NOT NULL CHECK (from_block >= 0),
+    -- A block that was replaced.
+    block_hash   text NOT NULL,
+    reason       text NOT NULL,
+    source       text NOT NULL,
+    observed_at  timestamptz NOT NULL,
+    content_hash bytea NOT NULL,
+    PRIMARY KEY (chain_id, from_block, block_hash)
 );

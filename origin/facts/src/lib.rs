@@ -35,7 +35,7 @@ pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_
 pub use mapping::{Bridge, BridgeEnd, Mapping, Permission, Signers, Subject};
 pub use market::{Gates, HubAsset, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};
 pub use oracle::{OracleFeed, Position};
-pub use reading::{ChainCandidate, ChainReading, ChainSync, ReadField, ReadTable};
+pub use reading::{ChainCandidate, ChainReading, ChainRetraction, ChainSync, ReadField, ReadTable};
 pub use registry::{Chain, Curator, Protocol};
 pub use research::{
     ExternalBacktest, ExternalBand, ExternalClaim, ExternalFigure, ExternalHealth, ExternalKind, ExternalReport,

@@ -34,6 +34,18 @@ observations! {
         /// Up to this block, events of new vaults were looked for; absent if they never were.
         #[serde(default)]
         searched_to: Option<i64>,
+        /// Why the chain is not read any more, and not served; absent while it is read.
+        #[serde(default)]
+        halted: Option<String>,
+    }
+
+    /// A final block was replaced: what was read from a block on is taken back. It takes effect once, so that what is read later stays.
+    ChainRetraction in "chain_retraction" by [chain_id, from_block, block_hash] {
+        chain_id: i64,
+        from_block: i64,
+        /// A block that was replaced: `0x` and 64 hex digits.
+        block_hash: String,
+        reason: String,
     }
 
     /// A contract that looks like a vault, found by its events. `observed_at` is the time of the block at which it was looked at.

@@ -3,7 +3,7 @@
 use super::exposures::{self, Managed};
 use super::meters::ChainMeter;
 use super::observed::ReadBlock;
-use super::{control, discovery, state};
+use super::{control, discovery, halt, state};
 use rds_chain::{Address, Block};
 use rds_engine::clock::Clock;
 use rds_engine::ingest::{Batch, IngestError, Observation, commit};
@@ -37,8 +37,8 @@ pub(super) enum CycleError {
     #[error(transparent)]
     NoTarget(#[from] NoTarget),
     /// A final block was replaced.
-    #[error("block {number} was {ours} when it was read, and is {theirs} now; OPERATING.md says what to do")]
-    Contradicted { number: i64, ours: String, theirs: String },
+    #[error("the chain is not read until an operator resumes it: {0}")]
+    Contradicted(String),
     /// A reading is not a valid observation.
     #[error("the readings were refused: {0}")]
     Refused(String),
@@ -66,6 +66,9 @@ pub(super) async fn run(
     let Ok(chain_id) = i64::try_from(reader.chain_id()) else { return Ok(Ended::NotDue) };
     let Some(mut lock) = chains::lock(db, chain_id).await? else { return Ok(Ended::Elsewhere) };
     let cursor = chains::cursor(db, chain_id).await?;
+    if let Some(reason) = cursor.as_ref().and_then(|cursor| cursor.halted.clone()) {
+        return Err(CycleError::Contradicted(reason));
+    }
     let target = reader.target().await?;
     let Some(at) = ReadBlock::new(reader.chain_id(), &target.block, reader.operators()) else {
         return Ok(Ended::NotDue);
@@ -79,9 +82,11 @@ pub(super) async fn run(
             let number = u64::try_from(cursor.block_number).unwrap_or(0);
             reader.block_at(number).await?.block.id.hash.to_string()
         };
-        if known != cursor.block_hash {
-            let (number, ours) = (cursor.block_number, cursor.block_hash.clone());
-            return Err(CycleError::Contradicted { number, ours, theirs: known });
+        if known != cursor.block_hash && cursor.block_hash != halt::UNKNOWN_BLOCK {
+            let number = cursor.block_number;
+            let reason = format!("block {number} was {} when it was read, and is {known} now", cursor.block_hash);
+            halt::halt(db, clock, reader, cursor, &reason).await?;
+            return Err(CycleError::Contradicted(reason));
         }
         meter.contradicted.store(0, Relaxed);
         let since = at.time.0.seconds_since(cursor.observed_at.0);
@@ -112,6 +117,7 @@ pub(super) async fn run(
         block_number: at.number,
         block_hash: at.hash.clone(),
         searched_to,
+        halted: None,
     }));
     if !lock.stands().await {
         return Ok(Ended::Elsewhere);

@@ -113,10 +113,10 @@ impl ChainMeters {
 impl ChainMeter {
     /// Counts a failed cycle.
     pub(super) fn failed(&self, error: &CycleError) {
-        self.contradicted.store(i64::from(matches!(error, CycleError::Contradicted { .. })), Relaxed);
+        self.contradicted.store(i64::from(matches!(error, CycleError::Contradicted(_))), Relaxed);
         let reason = match error {
             CycleError::NoTarget(_) => 0,
-            CycleError::Contradicted { .. } => 1,
+            CycleError::Contradicted(_) => 1,
             CycleError::Refused(_) => 2,
             CycleError::Store(_) => 3,
         };

@@ -8,6 +8,7 @@
 //! | `discovery.rs` | vaults that the registry does not have |
 //! | `control.rs` | who controls a vault |
 //! | `observed.rs` | answers as readings with their evidence |
+//! | `halt.rs` | what happens when a final block was replaced, and how an operator resumes |
 //! | `meters.rs` | what operators see of it |
 //!
 //! # Invariants
@@ -20,6 +21,7 @@ mod control;
 mod cycle;
 mod discovery;
 mod exposures;
+pub mod halt;
 mod meters;
 mod observed;
 mod state;

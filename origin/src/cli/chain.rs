@@ -1,6 +1,8 @@
-//! `chain check`: what the providers of chains serve.
+//! Commands for chains that are read: `chain check`, `status`, `retract`, `resume`.
 
 use super::Output;
+use super::edge::Edge;
+use crate::chain::halt;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use rds_chain::Block;
@@ -8,7 +10,10 @@ use rds_engine::clock::Clock;
 use rds_rpc::agree::{NoTarget, Reader, Target};
 use rds_rpc::check::Check;
 use rds_rpc::file::Providers;
+use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
+use rds_store::Db;
+use rds_store::chains::{self, ChainStatus, Cursor};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +23,26 @@ use std::process::ExitCode;
 pub(super) enum Chain {
     /// Ask every JSON-RPC provider in a file what it serves: chain, newest final block, and the best way of calling.
     Check(Files),
+    /// Show how far every chain was read, and which are halted.
+    Status,
+    /// Halt a chain: withhold it, and take back what was read from a block on.
+    Retract {
+        /// The chain's id.
+        #[arg(long)]
+        chain: i64,
+        /// The first block of which the readings are taken back.
+        #[arg(long, value_name = "BLOCK")]
+        from_block: i64,
+        /// Reason, stored with the retraction.
+        #[arg(long)]
+        reason: String,
+    },
+    /// Read a halted chain again, and serve it as before.
+    Resume {
+        /// The chain's id.
+        #[arg(long)]
+        chain: i64,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -30,8 +55,62 @@ pub(super) struct Files {
     keys: Option<PathBuf>,
 }
 
-pub(super) async fn run(command: Chain, out: Output) -> anyhow::Result<ExitCode> {
-    let Chain::Check(files) = command;
+/// The commands that change what is stored.
+pub(super) async fn run(db: &Db, clock: &Clock, command: Chain, out: Output) -> anyhow::Result<ExitCode> {
+    match command {
+        Chain::Check(files) => check(files, out).await,
+        Chain::Status => status(db, clock, out).await,
+        Chain::Retract { chain, from_block, reason } => {
+            let edge = Edge::configured(clock)?;
+            let cursor = cursor(db, chain).await?;
+            if from_block < 0 {
+                bail!("--from-block must be at least 0");
+            }
+            let report = halt::retract(db, clock, &cursor, from_block, &reason).await?;
+            let text = format!("chain {chain} is halted; what was read from block {from_block} on is taken back");
+            edge.end(db, &Tag::ALL, text, &report, ExitCode::SUCCESS, out).await
+        }
+        Chain::Resume { chain } => {
+            let edge = Edge::configured(clock)?;
+            let cursor = cursor(db, chain).await?;
+            if cursor.halted.is_none() {
+                out.show(format!("chain {chain} is not halted"), &json!({"chain_id": chain}))?;
+                return Ok(ExitCode::FAILURE);
+            }
+            let report = halt::resume(db, clock, &cursor).await?;
+            edge.end(db, &Tag::ALL, format!("chain {chain} is read again"), &report, ExitCode::SUCCESS, out).await
+        }
+    }
+}
+
+async fn cursor(db: &Db, chain: i64) -> anyhow::Result<Cursor> {
+    chains::cursor(db, chain).await?.with_context(|| format!("chain {chain} was never read"))
+}
+
+async fn status(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<ExitCode> {
+    let (rows, now) = (chains::status(db).await?, clock.now());
+    let line = |row: &ChainStatus| {
+        let age = now.seconds_since(row.observed_at.0);
+        let state = row.halted.as_ref().map_or_else(|| "ok".to_owned(), |reason| format!("HALTED: {reason}"));
+        let ChainStatus { chain_id, block_number, vaults, candidates, .. } = row;
+        format!("{chain_id:>9} block {block_number}, {age} s old; {vaults} vaults, {candidates} candidates; {state}")
+    };
+    let value: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "chain_id": row.chain_id, "block_number": row.block_number, "block_hash": row.block_hash,
+                "observed_at": row.observed_at, "halted": row.halted, "vaults": row.vaults, "candidates": row.candidates,
+            })
+        })
+        .collect();
+    let is_good = rows.iter().all(|row| row.halted.is_none());
+    out.show(rows.iter().map(line).collect::<Vec<_>>().join("\n"), &value)?;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Asks the providers of a file; needs no database.
+pub(super) async fn check(files: Files, out: Output) -> anyhow::Result<ExitCode> {
     let now = Clock::system().now();
     let mut lines = Vec::new();
     let mut chains = Vec::new();

@@ -264,7 +264,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Doctor => return Ok(doctor::doctor(out).await),
         Command::Migrate => facts::migrate(&database().await?, out).await?,
         Command::Evidence(command) => return evidence::run(command, out).await,
-        Command::Chain(command) => return chain::run(command, out).await,
+        Command::Chain(chain::Chain::Check(files)) => return chain::check(files, out).await,
         verb => return on_facts(verb, out).await,
     }
     Ok(ExitCode::SUCCESS)
@@ -278,7 +278,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
     }
     match verb {
         // `dispatch` handles these.
-        Command::Serve | Command::Doctor | Command::Migrate | Command::Evidence(_) | Command::Chain(_) => {}
+        Command::Serve | Command::Doctor | Command::Migrate | Command::Evidence(_) => {}
         Command::Import(Import { dir, only }) => facts::import(db, clock, &dir, only.as_deref(), out).await?,
         Command::Ingest { file } => return facts::ingest(db, clock, &file, out).await,
         Command::Simulate(Simulate { seed, vaults, hours }) => {
@@ -290,6 +290,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Research(command) => return research::run(db, clock, command, out).await,
         Command::Graph(Graph::Build) => graph::build(db, clock, out).await?,
         Command::Baskets(command) => return baskets::run(db, clock, command, out).await,
+        Command::Chain(command) => return chain::run(db, clock, command, out).await,
         Command::Security(command) => return security::run(db, clock, command, out).await,
         Command::Signers(command) => return signers::run(db, clock, command, out).await,
         Command::Webhooks(command) => webhooks::webhooks(db, clock, command, out).await?,

@@ -1,6 +1,6 @@
 //! What was read on chains, and who reads now.
 
-use crate::{At, Db, StoreError};
+use crate::{At, Db, StoreError, Tx};
 use rds_facts::ReadField;
 use serde_json::Value;
 use sqlx::{Connection, FromRow, PgConnection};
@@ -39,13 +39,15 @@ pub struct Cursor {
     pub block_hash: String,
     /// Up to this block, new vaults were looked for.
     pub searched_to: Option<i64>,
+    /// Why the chain is not read any more.
+    pub halted: Option<String>,
     /// The block's time.
     pub observed_at: At,
 }
 
 /// How far the chain was read; `None` if it never was.
 pub async fn cursor(db: &Db, chain_id: i64) -> Result<Option<Cursor>, StoreError> {
-    let sql = "SELECT chain_id, block_number, block_hash, searched_to, observed_at FROM chain_sync WHERE chain_id = $1";
+    let sql = "SELECT chain_id, block_number, block_hash, searched_to, halted, observed_at FROM chain_sync WHERE chain_id = $1";
     Ok(sqlx::query_as(sql).bind(chain_id).fetch_optional(&db.pool).await?)
 }
 
@@ -141,4 +143,59 @@ pub async fn exposures(db: &Db, chain_id: i64) -> Result<BTreeMap<String, KnownE
     let sql = "SELECT e.vault_id, e.parts, e.observed_at FROM exposure e JOIN vault v ON v.id = e.vault_id WHERE v.chain_id = $1";
     let rows: Vec<KnownExposure> = sqlx::query_as(sql).bind(chain_id).fetch_all(&db.pool).await?;
     Ok(rows.into_iter().map(|row| (row.vault_id.clone(), row)).collect())
+}
+
+/// Withholds the chains that are halted, and serves again those of `synced` that are resumed, as they were before. Returns how many
+/// changed. A source that states a halted chain as served does not change that.
+pub async fn follow_halts(tx: &mut Tx<'_>, synced: &[String]) -> Result<usize, StoreError> {
+    let halted = "WITH halted AS ( \
+             UPDATE chain_sync s SET was_served = coalesce(s.was_served, c.is_served) FROM chain c \
+             WHERE c.chain_id = s.chain_id AND s.halted IS NOT NULL AND (s.was_served IS NULL OR c.is_served) RETURNING s.chain_id) \
+         UPDATE chain c SET is_served = false FROM halted h WHERE h.chain_id = c.chain_id AND c.is_served";
+    let halted = sqlx::query(halted).execute(&mut **tx).await?.rows_affected();
+    let resumed = "WITH resumed AS ( \
+             UPDATE chain_sync s SET was_served = NULL FROM chain_sync before \
+             WHERE before.chain_id = s.chain_id AND s.chain_id::text = ANY($1) AND s.halted IS NULL AND s.was_served IS NOT NULL \
+             RETURNING s.chain_id, before.was_served) \
+         UPDATE chain c SET is_served = true FROM resumed r WHERE r.chain_id = c.chain_id AND r.was_served AND NOT c.is_served";
+    let resumed = sqlx::query(resumed).bind(synced).execute(&mut **tx).await?.rows_affected();
+    Ok(usize::try_from(halted.saturating_add(resumed)).unwrap_or(usize::MAX))
+}
+
+/// A block at which the chain was read.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ReadAt {
+    pub block_number: i64,
+    pub block_hash: String,
+}
+
+/// The newest blocks at which something was read of the chain, newest first.
+pub async fn read_blocks(db: &Db, chain_id: i64, limit: i64) -> Result<Vec<ReadAt>, StoreError> {
+    let sql = "SELECT DISTINCT block_number, block_hash FROM chain_reading WHERE chain_id = $1 ORDER BY block_number DESC LIMIT $2";
+    Ok(sqlx::query_as(sql).bind(chain_id).bind(limit).fetch_all(&db.pool).await?)
+}
+
+/// How far every chain was read, with the number of vaults that have readings and of candidates.
+#[derive(Debug, Clone, PartialEq, FromRow)]
+pub struct ChainStatus {
+    pub chain_id: i64,
+    pub block_number: i64,
+    pub block_hash: String,
+    /// The block's time.
+    pub observed_at: At,
+    pub halted: Option<String>,
+    pub vaults: i64,
+    pub candidates: i64,
+}
+
+/// How far every chain was read.
+pub async fn status(db: &Db) -> Result<Vec<ChainStatus>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT chain_id, block_number, block_hash, observed_at, halted, \
+                (SELECT count(DISTINCT vault_id) FROM chain_reading r WHERE r.chain_id = s.chain_id) AS vaults, \
+                (SELECT count(*) FROM chain_candidate c WHERE c.chain_id = s.chain_id) AS candidates \
+         FROM chain_sync s ORDER BY chain_id",
+    )
+    .fetch_all(&db.pool)
+    .await?)
 }

@@ -5,10 +5,10 @@ use super::observation::{self, Observation};
 use super::{Fault, Faults, IngestError, MAX_BATCH_BYTES, check};
 use rds_facts::{
     AnswerAttestation, Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, ChainCandidate,
-    ChainReading, ChainSync, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping,
-    Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer, Publication,
-    ReadTable, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource,
-    SecurityReport, SignalReport, Vault, VaultState, VaultStrategy, event_id,
+    ChainReading, ChainRetraction, ChainSync, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink,
+    LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer,
+    Publication, ReadTable, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation,
+    RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy, event_id,
 };
 use rds_shared::wire::Timestamp;
 use rds_store::At;
@@ -60,6 +60,7 @@ pub struct Batch {
     pub(super) chain_readings: Vec<Numbered<ChainReading>>,
     pub(super) chain_syncs: Vec<Numbered<ChainSync>>,
     pub(super) chain_candidates: Vec<Numbered<ChainCandidate>>,
+    pub(super) chain_retractions: Vec<Numbered<ChainRetraction>>,
     /// The readings as states, one for each vault and instant, with the columns that were read.
     pub(super) read_states: Vec<VaultState>,
     pub(super) faults: Faults,
@@ -147,6 +148,7 @@ impl Batch {
             }
             Observation::ChainSync(sync) => self.chain_syncs.push((number, sync)),
             Observation::ChainCandidate(candidate) => self.chain_candidates.push((number, candidate)),
+            Observation::ChainRetraction(retraction) => self.chain_retractions.push((number, retraction)),
         }
     }
 
@@ -210,7 +212,7 @@ impl Batch {
     }
 
     /// Number of observations of every kind.
-    fn by_kind(&self) -> [(&'static str, usize); 39] {
+    fn by_kind(&self) -> [(&'static str, usize); 40] {
         [
             ("chain", self.chains.len()),
             ("protocol", self.protocols.len()),
@@ -251,6 +253,7 @@ impl Batch {
             ("chain_reading", self.chain_readings.len()),
             ("chain_sync", self.chain_syncs.len()),
             ("chain_candidate", self.chain_candidates.len()),
+            ("chain_retraction", self.chain_retractions.len()),
         ]
     }
 }

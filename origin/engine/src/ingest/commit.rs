@@ -19,7 +19,7 @@ use rds_store::ingest::publication::{self, Touched};
 use rds_store::ingest::readings as chain_readings;
 use rds_store::scoring::scores;
 use rds_store::service::tags;
-use rds_store::{Db, StoreError, Tx, markets};
+use rds_store::{Db, StoreError, Tx, chains, markets};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -159,9 +159,9 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
         }
     };
     let before = place_inputs(tx, batch).await?;
-    let chains = upsert(tx, &batch.chains).await?;
-    count("chain", chains.len());
-    touched.chains = chains.iter().filter_map(|id| id.parse().ok()).collect();
+    let stated = upsert(tx, &batch.chains).await?;
+    count("chain", stated.len());
+    touched.chains = stated.iter().filter_map(|id| id.parse().ok()).collect();
     touched.protocols = upsert(tx, &batch.protocols).await?;
     count("protocol", touched.protocols.len());
     touched.curators = upsert(tx, &batch.curators).await?;
@@ -179,12 +179,16 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let mut vaults = upsert(tx, &batch.vaults).await?;
     count("vault", vaults.len());
-    let mut read = upsert(tx, &batch.chain_readings).await?;
-    count("chain_reading", read.len());
+    let mut read = retract(tx, batch, &mut count).await?;
+    let newly_read = upsert(tx, &batch.chain_readings).await?;
+    count("chain_reading", newly_read.len());
+    read.extend(newly_read);
+    read.sort_unstable();
     read.dedup();
     chain_readings::apply(tx, ReadTable::Vault, &vaults, &read).await?;
     // A block at which nothing had changed is not a change, and no route shows candidates.
-    upsert(tx, &batch.chain_syncs).await?;
+    let synced = upsert(tx, &batch.chain_syncs).await?;
+    count("chain", chains::follow_halts(tx, &synced).await?);
     upsert(tx, &batch.chain_candidates).await?;
     let decided = place_inputs(tx, batch).await?;
     let feed_moved = places::follow(tx, &before, &decided).await?;
@@ -230,9 +234,27 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     Ok(Written { touched, changed, readings, first_told, before, decided, feed_moved })
 }
 
+/// Takes back what was read from a replaced block on. A retraction that is stored already does nothing. Returns the vaults that lost readings.
+async fn retract(
+    tx: &mut Tx<'_>,
+    batch: &Batch,
+    count: &mut (impl FnMut(&'static str, usize) + Send),
+) -> Result<Vec<String>, StoreError> {
+    let mut read = Vec::new();
+    for retraction in &batch.chain_retractions {
+        if !upsert(tx, std::slice::from_ref(retraction)).await?.is_empty() {
+            count("chain_retraction", 1);
+            read.extend(chain_readings::retract(tx, retraction.1.chain_id, retraction.1.from_block).await?);
+        }
+    }
+    Ok(read)
+}
+
 /// The columns of the batch's chains and vaults from which the chains, protocols and curators of events follow.
 async fn place_inputs(tx: &mut Tx<'_>, batch: &Batch) -> Result<PlaceInputs, StoreError> {
-    let chains: Vec<i64> = batch.chains.iter().map(|(_, chain)| chain.chain_id).collect();
+    let stated = batch.chains.iter().map(|(_, chain)| chain.chain_id);
+    // A chain that is halted or resumed is withheld or served.
+    let chains: Vec<i64> = stated.chain(batch.chain_syncs.iter().map(|(_, sync)| sync.chain_id)).collect();
     let vaults: Vec<&str> = batch.vaults.iter().map(|(_, vault)| vault.id.as_str()).collect();
     places::place_inputs(tx, &chains, &vaults).await
 }

@@ -2,8 +2,8 @@
 
 use rds_facts::{
     AnswerAttestation, Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, ChainCandidate,
-    ChainReading, ChainSync, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping,
-    Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer,
+    ChainReading, ChainRetraction, ChainSync, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink,
+    LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, ProtocolAnswer,
     ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport,
     SignalReport, Vault, VaultState, VaultStrategy,
 };
@@ -53,10 +53,11 @@ pub enum Observation {
     ChainReading(Box<ChainReading>),
     ChainSync(ChainSync),
     ChainCandidate(ChainCandidate),
+    ChainRetraction(ChainRetraction),
 }
 
 /// The names of the kinds, in the order in which a batch is written.
-pub const KINDS: [&str; 39] = [
+pub const KINDS: [&str; 40] = [
     "chain",
     "protocol",
     "curator",
@@ -96,6 +97,7 @@ pub const KINDS: [&str; 39] = [
     "chain_reading",
     "chain_sync",
     "chain_candidate",
+    "chain_retraction",
 ];
 
 /// The faulty field (`None` for the whole line), and what is wrong with it.
@@ -153,6 +155,7 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "chain_reading" => Observation::ChainReading(Box::new(fields(line)?)),
         "chain_sync" => Observation::ChainSync(fields(line)?),
         "chain_candidate" => Observation::ChainCandidate(fields(line)?),
+        "chain_retraction" => Observation::ChainRetraction(fields(line)?),
         unknown => {
             let known = || format!("known kinds are {}", KINDS.join(", "));
             let reason = format!("{unknown:?} is not a kind; {}", hint(unknown).map_or_else(known, str::to_owned));

@@ -110,12 +110,15 @@ impl Faults {
 
     /// References of what the service read on chains, besides those to vaults.
     async fn chain_syncs(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
-        if batch.chain_syncs.is_empty() && batch.chain_candidates.is_empty() {
+        if batch.chain_syncs.is_empty() && batch.chain_candidates.is_empty() && batch.chain_retractions.is_empty() {
             return Ok(());
         }
         let chains = known_chains(tx, batch).await?;
         for (line, sync) in &batch.chain_syncs {
             self.on_chain(*line, &chains, sync.chain_id, &[]);
+        }
+        for (line, retraction) in &batch.chain_retractions {
+            self.on_chain(*line, &chains, retraction.chain_id, &[]);
         }
         for (line, found) in &batch.chain_candidates {
             let addresses =

@@ -80,3 +80,18 @@ fn apply_statement(table: ReadTable, fields: &[&str]) -> String {
         set = set.join(", "),
     )
 }
+
+/// Takes back what was read of the chain from block `from_block` on: readings, the points of histories that came from them, and exposures.
+/// Returns the vaults that lost something; their rows show the older readings once [`apply`] has run.
+pub async fn retract(tx: &mut Tx<'_>, chain_id: i64, from_block: i64) -> Result<Vec<String>, StoreError> {
+    let vaults = "WITH gone AS ( \
+             DELETE FROM chain_reading WHERE chain_id = $1 AND block_number >= $2 RETURNING vault_id, observed_at), \
+         points AS ( \
+             DELETE FROM vault_snapshot s USING (SELECT DISTINCT vault_id, observed_at FROM gone) g \
+             WHERE s.vault_id = g.vault_id AND s.observed_at = g.observed_at), \
+         exposures AS ( \
+             DELETE FROM exposure WHERE (evidence->>'chain_id')::bigint = $1 AND (evidence->>'block_number')::bigint >= $2 \
+             RETURNING vault_id) \
+         SELECT DISTINCT vault_id FROM gone UNION SELECT vault_id FROM exposures";
+    Ok(sqlx::query_scalar(vaults).bind(chain_id).bind(from_block).fetch_all(&mut **tx).await?)
+}

@@ -219,3 +219,49 @@ async fn a_bad_reading_names_its_field() {
         assert_eq!(found.iter().map(|fault| fault.field.as_deref()).collect::<Vec<_>>(), [Some(field)], "{line}");
     }
 }
+
+fn retraction(hours: i64, from_block: i64) -> [Value; 2] {
+    let hash = format!("0x{from_block:064x}");
+    let fields = json!({"chain_id": 31337, "from_block": from_block, "block_hash": hash, "reason": "a fork"});
+    let halted = json!({"chain_id": 31337, "block_number": from_block - 1, "block_hash": hash, "halted": "a fork"});
+    [observed("chain_retraction", hours, fields), observed("chain_sync", hours, halted)]
+}
+
+#[tokio::test]
+async fn a_replaced_block_takes_back_what_was_read_from_it_on_and_withholds_the_chain() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    ingest(&test, &clock(9), &[reading(2, "tvl_usd", json!(2.0)), reading(2, "timelock_seconds", json!(60)), sync(2)])
+        .await;
+    let before = dump(&test, &["vault", "vault_state", "vault_snapshot", "chain_reading"]).await;
+    let mut read = exposure(4, "usdx");
+    let later = reading(4, "tvl_usd", json!(4.0));
+    read["evidence"] = json!({"chain_id": 31337, "block_number": 4, "block_hash": later["block_hash"], "calls": later["calls"],
+                              "agreed": 2, "asked": 2});
+    let lines = [later, reading(4, "timelock_seconds", json!(0)), reading(4, "signers", json!("eoa")), read, sync(4)];
+    ingest(&test, &clock(9), &lines).await;
+    assert_eq!((column::<f64>(&test, TVL).await, column::<i64>(&test, TIMELOCK).await), (4.0, 0));
+
+    let report = ingest(&test, &clock(9), &retraction(5, 3)).await;
+    assert_eq!((report.changed["chain_retraction"], report.changed["chain"]), (1, 1));
+    assert_eq!(dump(&test, &["vault", "vault_state", "vault_snapshot", "chain_reading"]).await, before);
+    assert_eq!(
+        column::<i64>(&test, "SELECT count(*) FROM exposure").await,
+        0,
+        "exposures that were read are unknown now"
+    );
+    const SERVED: &str = "SELECT is_served FROM chain";
+    assert!(!column::<bool>(&test, SERVED).await);
+
+    // A source that states the chain again does not end the halt, and the same retraction takes nothing back that was read later.
+    let mut chain = market().remove(0);
+    chain["observed_at"] = json!(start().plus_seconds(6 * 3_600));
+    ingest(&test, &clock(9), &[chain]).await;
+    assert!(!column::<bool>(&test, SERVED).await);
+    ingest(&test, &clock(9), &[reading(7, "tvl_usd", json!(7.0))]).await;
+    ingest(&test, &clock(9), &retraction(5, 3)).await;
+    assert_eq!(column::<f64>(&test, TVL).await, 7.0);
+
+    ingest(&test, &clock(9), &[sync(8)]).await;
+    assert!(column::<bool>(&test, SERVED).await, "an operator resumed the chain");
+}

@@ -74,6 +74,7 @@ pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>
         Observation::ChainReading(reading) => check.chain_reading(reading),
         Observation::ChainSync(sync) => check.chain_sync(sync),
         Observation::ChainCandidate(candidate) => check.chain_candidate(candidate),
+        Observation::ChainRetraction(retraction) => check.chain_retraction(retraction),
     }
     (check.complaints, check.observed_at)
 }

@@ -1,7 +1,7 @@
 //! Checks of what was read on chains.
 
 use super::fields::Check;
-use rds_facts::{ChainCandidate, ChainReading, ChainSync, ReadField, Signing};
+use rds_facts::{ChainCandidate, ChainReading, ChainRetraction, ChainSync, ReadField, Signing};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::status::{DepositStatus, WithdrawStatus};
 use rds_shared::scoring::provenance::{CallMethod, ChainCall, ChainEvidence};
@@ -30,6 +30,16 @@ impl Check {
     pub(super) fn chain_sync(&mut self, sync: &ChainSync) {
         self.header(sync.observed_at, &sync.source);
         self.block(sync.block_number, &sync.block_hash);
+        self.optional_text("halted", sync.halted.as_ref());
+    }
+
+    pub(super) fn chain_retraction(&mut self, retraction: &ChainRetraction) {
+        self.header(retraction.observed_at, &retraction.source);
+        if retraction.from_block < 0 {
+            self.wrong("from_block", "must be at least 0");
+        }
+        self.block(0, &retraction.block_hash);
+        self.text("reason", &retraction.reason);
     }
 
     pub(super) fn chain_candidate(&mut self, candidate: &mut ChainCandidate) {

@@ -1,5 +1,6 @@
 //! Renders the documentation from the OpenAPI document, the guides, and the service's constants.
 
+mod content_security_policy;
 mod contract;
 mod evidence;
 mod examples;
@@ -29,14 +30,6 @@ pub struct Document {
     pub body: Vec<u8>,
 }
 
-/// Content-security policy of all pages but one: no content of other hosts, no inline scripts, no framing.
-const STRICT: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; \
-                      form-action 'none'; frame-ancestors 'none'";
-/// [`STRICT`] plus compilation of WebAssembly, for the page that verifies decisions in the browser.
-const VERIFYING: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self'; \
-                         base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const VERIFY: &str = "verify";
-
 const HTML: &str = "text/html; charset=utf-8";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
@@ -56,7 +49,7 @@ impl Document {
 
     /// The content-security policy.
     pub fn policy(&self) -> &'static str {
-        if self.name == VERIFY { VERIFYING } else { STRICT }
+        content_security_policy::of(&self.name)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::app::App;
 use rds_engine::baskets::{self, Refreshed};
 use rds_shared::model::health::FailSafeMode;
-use rds_shared::rules::baskets::refresh::latest_quarter_end;
+use rds_shared::rules::baskets::rebalance_triggers::latest_quarter_end;
 use rds_store::StoreError;
 use rds_store::scoring::scores;
 use std::time::Duration;

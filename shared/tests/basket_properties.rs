@@ -6,7 +6,7 @@ use proptest::sample::select;
 use rds_shared::rules::baskets::definition::{Caps, Definition, EligibilityRule, Weighting};
 use rds_shared::rules::baskets::eligibility::{Candidate, StaleInput};
 use rds_shared::rules::baskets::rebalance::{Current, Halt, RebalanceOutcome, rebalance};
-use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::rebalance_triggers::Trigger;
 use rds_shared::rules::baskets::version::{BasketVersion, ChangeSet};
 use rds_shared::rules::baskets::weights::{Constituent, EligibleName, Infeasible, compute_weights};
 use rds_shared::scoring::{MilliPoints, Ppm};

@@ -148,7 +148,7 @@ vocabularies! {
     rds_shared::push::schedule { DeliveryStatus }
     rds_shared::push::event_type { EventType }
     rds_shared::research::outcome { PredictionOutcome }
-    rds_shared::rules::baskets::refresh { Trigger }
+    rds_shared::rules::baskets::rebalance_triggers { Trigger }
     rds_shared::rules::dwell { ChangeType }
     rds_shared::rules::tiers { Tier }
     rds_shared::scoring::asset { AssetCategory, ReviewStatus }

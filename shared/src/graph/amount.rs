@@ -217,14 +217,14 @@ pub(super) fn apportioned(parts: impl Iterator<Item = u128>, unit: u128) -> Vec<
     units
 }
 
-/// Scales a vault's shares to shares of `portion`. Shares that add up to one add up to exactly `portion`.
+/// Scales a vault's shares to shares of `portion`. If the shares add up to one, the results add up to exactly `portion`.
 pub(super) fn scaled(portion: Share) -> impl FnMut(Share) -> Share {
     let one = u128::from(Share::ONE.0);
     let mut running = RunningTotal::new(move |total: u128| total.saturating_mul(u128::from(portion.0)) / one);
     move |share| Share(u64::try_from(running.next(u128::from(share.0))).unwrap_or(u64::MAX))
 }
 
-/// Converts a vault's shares to parts of `amount`. Shares that add up to one add up to exactly `amount`.
+/// Converts a vault's shares to parts of `amount`. If the shares add up to one, the parts add up to exactly `amount`.
 pub(super) fn priced(amount: Usd) -> impl FnMut(Share) -> Usd {
     let one = u128::from(Share::ONE.0);
     let mut running = RunningTotal::new(move |total: u128| total.saturating_mul(amount.0) / one);

@@ -7,7 +7,7 @@ use crate::model::content_hash::ContentHash;
 use crate::model::version_signature::VersionSignature;
 use crate::rules::baskets::analytics::Analytics;
 use crate::rules::baskets::definition::{Caps, Definition, EligibilityRule, Weighting};
-use crate::rules::baskets::refresh::{SCORE_DOWN, SCORE_UP, Trigger};
+use crate::rules::baskets::rebalance_triggers::{SCORE_DOWN, SCORE_UP, Trigger};
 use crate::rules::baskets::version::{BasketVersion, ChangeSet, WeightChange};
 use crate::rules::baskets::weights::Constituent;
 use crate::scoring::number::Decimal;

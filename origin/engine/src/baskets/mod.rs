@@ -39,7 +39,7 @@ use rds_shared::push::event_type::EventType;
 use rds_shared::route::Tag;
 use rds_shared::rules::baskets::definition::Definition;
 use rds_shared::rules::baskets::rebalance::{Current, Halt, RebalanceOutcome, rebalance_for};
-use rds_shared::rules::baskets::refresh::{Trigger, triggers};
+use rds_shared::rules::baskets::rebalance_triggers::{Trigger, triggers};
 use rds_shared::rules::baskets::version::{BasketVersion, ChangeSet};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;

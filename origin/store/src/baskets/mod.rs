@@ -18,7 +18,7 @@ use rds_shared::model::basket::{
 };
 use rds_shared::model::version_signature::VersionSignature;
 use rds_shared::rules::baskets::definition::{Caps, Definition, Weighting};
-use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::rebalance_triggers::Trigger;
 use rds_shared::rules::baskets::weights::Constituent;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;

@@ -6,7 +6,7 @@ use axum::http::HeaderValue;
 use rds_origin::catalog::refresh;
 use rds_shared::access::Principal;
 use rds_shared::model::basket::BasketVersionRow;
-use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::rebalance_triggers::Trigger;
 use rds_shared::rules::baskets::weights::Constituent;
 use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;

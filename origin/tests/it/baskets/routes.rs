@@ -10,7 +10,7 @@ use rds_engine::baskets::support::{SupportChange, Verb};
 use rds_shared::access::Plan;
 use rds_shared::model::basket::ConstituentType;
 use rds_shared::route::Tag;
-use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::rebalance_triggers::Trigger;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

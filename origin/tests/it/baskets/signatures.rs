@@ -6,7 +6,7 @@ use rds_engine::baskets;
 use rds_origin::decisions::signer_registry::{self, Retirement};
 use rds_shared::graph::signature::{DecisionKey, DecisionSignature};
 use rds_shared::model::content_hash::ContentHash;
-use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::rebalance_triggers::Trigger;
 use serde_json::{Value, json};
 
 /// The address that signed a served version, recovered from the response alone; `None` if it is unsigned.

@@ -11,7 +11,7 @@ use rds_engine::clock::Clock;
 use rds_engine::ingest::{self, Batch};
 use rds_origin::catalog::refresh;
 use rds_shared::route::Tag;
-use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::rebalance_triggers::Trigger;
 use rds_shared::wire::Timestamp;
 use rds_simulate::{self as simulate, Options};
 use rds_store::baskets as table;

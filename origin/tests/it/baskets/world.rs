@@ -5,7 +5,7 @@ use crate::support::testapp::{Reply, TestApp, TestOptions};
 use rds_engine::baskets::support::{self, SupportChange, Verb};
 use rds_engine::baskets::{self, Refreshed};
 use rds_origin::catalog::refresh;
-use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::rebalance_triggers::Trigger;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
 use serde_json::{Value, json};

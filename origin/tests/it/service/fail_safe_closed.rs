@@ -11,7 +11,7 @@ use rds_engine::baskets::Refreshed;
 use rds_engine::fail_safe::SetModeResult;
 use rds_engine::scoring_run;
 use rds_shared::model::health::FailSafeMode::{Degraded, FailClosed, Normal};
-use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::rebalance_triggers::Trigger;
 use rds_shared::scoring::sanity_checks::Withheld;
 use serde_json::{Value, json};
 

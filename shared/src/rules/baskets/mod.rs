@@ -5,7 +5,7 @@
 //! | [`definition`] | a basket's rules as data: eligibility, pivot, caps, minimum |
 //! | [`eligibility`] | which candidates may be in the basket, and why the others may not |
 //! | [`weights`] | capped weights in proportion to excess score, in parts per million |
-//! | [`refresh`] | the calendar and the events that trigger a rebalance |
+//! | [`rebalance_triggers`] | the calendar and the events that trigger a rebalance |
 //! | [`version`] | an immutable version, its content hash, and the changes from the previous version |
 //! | [`analytics`] | how a version's weights are spread |
 //! | [`rebalance`] | the steps of a rebalance; a stale constituent or infeasible weights halt it |
@@ -16,6 +16,6 @@ pub mod analytics;
 pub mod definition;
 pub mod eligibility;
 pub mod rebalance;
-pub mod refresh;
+pub mod rebalance_triggers;
 pub mod version;
 pub mod weights;

@@ -2,7 +2,7 @@
 
 use super::definition::Definition;
 use super::eligibility::{Candidate, StaleInput, eligible};
-use super::refresh::{Trigger, triggers};
+use super::rebalance_triggers::{Trigger, triggers};
 use super::version::{BasketVersion, ChangeSet};
 use super::weights::{Constituent, Infeasible, compute_weights};
 use crate::wire::time::Timestamp;

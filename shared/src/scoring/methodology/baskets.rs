@@ -3,7 +3,7 @@
 use super::{points, steps};
 use crate::model::basket::RefreshRule;
 use crate::rules::baskets::definition::{Caps, Weighting};
-use crate::rules::baskets::refresh::{self, Trigger};
+use crate::rules::baskets::rebalance_triggers::{SCORE_DOWN, SCORE_UP, Trigger};
 use crate::scoring::number::MilliPoints;
 use serde::Serialize;
 
@@ -41,8 +41,8 @@ impl BasketRules {
             mixed_pivot: Weighting::MIXED_PIVOT,
             calendar: RefreshRule::PUBLISHED.calendar,
             triggers: RefreshRule::PUBLISHED.triggers,
-            score_down: points(refresh::SCORE_DOWN),
-            score_up: points(refresh::SCORE_UP),
+            score_down: points(SCORE_DOWN),
+            score_up: points(SCORE_UP),
         }
     }
 }

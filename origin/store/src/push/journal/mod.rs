@@ -11,7 +11,7 @@ pub mod step;
 
 pub use step::{Cause, Stepped, Timeline, must_step, step, step_at, timeline};
 
-use crate::service::service_state::OLDEST_WRITER_SECONDS;
+use crate::service::database_state::OLDEST_WRITER_SECONDS;
 use crate::{At, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, FromRow, PgConnection};

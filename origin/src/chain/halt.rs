@@ -12,6 +12,8 @@ use rds_store::chains::{self, Cursor};
 
 /// In place of the hash of a block that is not known.
 pub(super) const UNKNOWN_BLOCK: &str = "0x0000000000000000000000000000000000000000000000000000000000000000";
+/// Time of the cursor of a chain of which nothing that was read is left: 2009-01-01, the earliest that ingest accepts.
+const NEVER_READ: Timestamp = Timestamp::from_seconds(1_230_768_000);
 /// Most blocks that are compared with the chain to find the fork. If all of them were replaced, everything that was read is taken back.
 const MAX_COMPARED: i64 = 256;
 
@@ -47,12 +49,14 @@ pub async fn retract(
     from_block: i64,
     reason: &str,
 ) -> Result<IngestReport, IngestError> {
-    let (source, observed_at) = (format!("chain:{}", cursor.chain_id), after(cursor.observed_at));
+    let source = format!("chain:{}", cursor.chain_id);
+    // The chain may go on from an earlier time than the replaced blocks had.
+    let kept = chains::last_read_before(db, cursor.chain_id, from_block).await?.unwrap_or(At(NEVER_READ));
     let last_good = from_block.saturating_sub(1).max(0);
     let mut batch = Batch::default();
     batch.push(Observation::ChainRetraction(ChainRetraction {
         kind: Kind,
-        observed_at,
+        observed_at: after(cursor.observed_at),
         source: source.clone(),
         chain_id: cursor.chain_id,
         from_block,
@@ -61,7 +65,7 @@ pub async fn retract(
     }));
     batch.push(Observation::ChainSync(ChainSync {
         kind: Kind,
-        observed_at,
+        observed_at: after(kept),
         source,
         chain_id: cursor.chain_id,
         block_number: last_good.min(cursor.block_number),

@@ -199,3 +199,9 @@ pub async fn status(db: &Db) -> Result<Vec<ChainStatus>, StoreError> {
     .fetch_all(&db.pool)
     .await?)
 }
+
+/// Time of the newest reading of the chain before block `before`; `None` if there is none.
+pub async fn last_read_before(db: &Db, chain_id: i64, before: i64) -> Result<Option<At>, StoreError> {
+    let sql = "SELECT max(observed_at) FROM chain_reading WHERE chain_id = $1 AND block_number < $2";
+    Ok(sqlx::query_scalar(sql).bind(chain_id).bind(before).fetch_one(&db.pool).await?)
+}

@@ -93,5 +93,10 @@ pub async fn retract(tx: &mut Tx<'_>, chain_id: i64, from_block: i64) -> Result<
              DELETE FROM exposure WHERE (evidence->>'chain_id')::bigint = $1 AND (evidence->>'block_number')::bigint >= $2 \
              RETURNING vault_id) \
          SELECT DISTINCT vault_id FROM gone UNION SELECT vault_id FROM exposures";
+    // The other fork may be behind in time; the next observation of the cursor takes precedence whatever its time.
+    sqlx::query("UPDATE chain_sync SET observed_at = 'epoch', content_hash = '' WHERE chain_id = $1")
+        .bind(chain_id)
+        .execute(&mut **tx)
+        .await?;
     Ok(sqlx::query_scalar(vaults).bind(chain_id).bind(from_block).fetch_all(&mut **tx).await?)
 }

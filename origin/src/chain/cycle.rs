@@ -6,7 +6,7 @@ use super::observed::ReadBlock;
 use super::{control, discovery, halt, state};
 use rds_chain::{Address, Block};
 use rds_engine::clock::Clock;
-use rds_engine::ingest::{Batch, IngestError, Observation, commit};
+use rds_engine::ingest::{Batch, IngestError, Observation, commit, is_permitted};
 use rds_facts::fact::Kind;
 use rds_facts::{ChainReading, ChainSync, Exposure, ReadField, ReadTable};
 use rds_rpc::agree::{NoTarget, Reader};
@@ -95,7 +95,7 @@ pub(super) async fn run(
         }
     }
     let searched_to = cursor.as_ref().and_then(|cursor| cursor.searched_to);
-    let (mut batch, searched_to) = found(db, reader, &target.block, &at, reads, searched_to).await?;
+    let (mut batch, searched_to) = found(db, reader, &target.block, &at, reads, searched_to, meter).await?;
     let new = batch.vaults().map(|it| ReadVault {
         id: it.id.clone(),
         protocol_id: it.protocol_id.clone(),
@@ -107,8 +107,8 @@ pub(super) async fn run(
     let cycle = Cycle { db, block: &target.block, at: &at, reads, meter, new_assets };
     let read = cycle.read(reader, new, since).await?;
     let committed = u64::try_from(read.readings.len()).unwrap_or(u64::MAX);
-    read.readings.into_iter().for_each(|it| batch.push(Observation::ChainReading(Box::new(it))));
-    read.exposures.into_iter().for_each(|it| batch.push(Observation::Exposure(it)));
+    read.readings.into_iter().for_each(|it| add(&mut batch, Observation::ChainReading(Box::new(it)), meter));
+    read.exposures.into_iter().for_each(|it| add(&mut batch, Observation::Exposure(it), meter));
     batch.push(Observation::ChainSync(ChainSync {
         kind: Kind,
         observed_at: at.time,
@@ -138,6 +138,7 @@ async fn found(
     at: &ReadBlock,
     reads: &Reads,
     searched_to: Option<i64>,
+    meter: &ChainMeter,
 ) -> Result<(Batch, Option<i64>), CycleError> {
     let mut batch = Batch::default();
     let Some(discovery) = &reads.discovery else { return Ok((batch, searched_to)) };
@@ -146,10 +147,19 @@ async fn found(
     let Some(found) = discovery::search(reader, block, at, discovery, since, &known).await else {
         return Ok((batch, searched_to));
     };
-    found.assets.into_iter().for_each(|it| batch.push(Observation::Asset(Box::new(it))));
-    found.candidates.into_iter().for_each(|it| batch.push(Observation::ChainCandidate(it)));
-    found.vaults.into_iter().for_each(|it| batch.push(Observation::Vault(Box::new(it))));
-    Ok((batch, Some(at.number)))
+    found.assets.into_iter().for_each(|it| add(&mut batch, Observation::Asset(Box::new(it)), meter));
+    found.candidates.into_iter().for_each(|it| add(&mut batch, Observation::ChainCandidate(it), meter));
+    found.vaults.into_iter().for_each(|it| add(&mut batch, Observation::Vault(Box::new(it)), meter));
+    Ok((batch, i64::try_from(found.searched_to).ok()))
+}
+
+/// Adds an observation, unless ingest would refuse it: what a contract answers must not keep the other contracts' answers out.
+fn add(batch: &mut Batch, mut observation: Observation, meter: &ChainMeter) {
+    if is_permitted(&mut observation) {
+        batch.push(observation);
+    } else {
+        meter.implausible.fetch_add(1, Relaxed);
+    }
 }
 
 /// What is to be written.

@@ -27,7 +27,12 @@ pub(super) struct Found {
     pub assets: Vec<Asset>,
     pub candidates: Vec<ChainCandidate>,
     pub vaults: Vec<Vault>,
+    /// Up to this block, every contract was looked at.
+    pub searched_to: u64,
 }
+
+/// Most contracts that are looked at in one cycle. Anybody can emit events; the others are looked at in the next cycles.
+const MAX_PROBES: usize = 256;
 
 /// Looks for vaults in the blocks from `since` on. `None` if the events could not be read: they are looked for again.
 pub(super) async fn search(
@@ -39,9 +44,12 @@ pub(super) async fn search(
     known: &Known,
 ) -> Option<Found> {
     let first_seen = reader.depositors(block, since.max(discovery.from_block)).await?;
-    let new: Vec<(Address, u64)> =
+    let mut new: Vec<(Address, u64)> =
         first_seen.into_iter().filter(|(contract, _)| !known.contracts.contains(&contract.to_string())).collect();
-    let mut found = Found::default();
+    new.sort_unstable_by_key(|(_, number)| *number);
+    let searched_to = searched_to(&new, block.id.number);
+    new.truncate(MAX_PROBES);
+    let mut found = Found { searched_to, ..Found::default() };
     for (candidate, number) in probe(reader, block, at, &new).await {
         if let Some(protocol) = &discovery.protocol {
             let first_seen_at = reader.block_at(number).await.ok().and_then(|it| i64::try_from(it.block.time).ok());
@@ -55,6 +63,16 @@ pub(super) async fn search(
         found.candidates.push(candidate);
     }
     Some(found)
+}
+
+/// Up to which block the contracts of `new`, in the order of their blocks, are all looked at in this cycle.
+fn searched_to(new: &[(Address, u64)], newest: u64) -> u64 {
+    match (new.first(), new.get(MAX_PROBES)) {
+        // More contracts than are looked at in one block: the rest of that block is given up, or the search would never leave it.
+        (Some((_, first)), Some((_, next))) if first == next => *next,
+        (_, Some((_, next))) => next.saturating_sub(1),
+        _ => newest,
+    }
 }
 
 /// Those of the contracts that answer as vaults do, with the block of their first event.
@@ -189,5 +207,21 @@ fn vault(at: &ReadBlock, found: &ChainCandidate, protocol: &str, first_seen_at: 
         tags: Vec::new(),
         flags: Vec::new(),
         evidence: BTreeMap::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_goes_on_after_the_last_block_that_was_looked_at_whole() {
+        let new = |numbers: &[u64]| numbers.iter().map(|number| (Address::ZERO, *number)).collect::<Vec<_>>();
+        assert_eq!(searched_to(&new(&[]), 90), 90);
+        assert_eq!(searched_to(&new(&[5; MAX_PROBES]), 90), 90);
+        assert_eq!(searched_to(&new(&[5; MAX_PROBES + 1]), 90), 5);
+        let mut many = vec![5; MAX_PROBES - 1];
+        many.extend([7, 7, 9]);
+        assert_eq!(searched_to(&new(&many), 90), 6);
     }
 }

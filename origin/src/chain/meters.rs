@@ -26,6 +26,8 @@ pub struct ChainMeter {
     failures: [AtomicU64; REASONS.len()],
     /// Fields about which the operators contradicted each other.
     pub disputed: AtomicU64,
+    /// Answers of contracts that no observation may have.
+    pub implausible: AtomicU64,
     /// Answers of an operator that differ from those of the others.
     pub dissent: BTreeMap<String, AtomicU64>,
 }
@@ -40,6 +42,7 @@ static NO_METER: ChainMeter = ChainMeter {
     cycles: AtomicU64::new(0),
     failures: [const { AtomicU64::new(0) }; REASONS.len()],
     disputed: AtomicU64::new(0),
+    implausible: AtomicU64::new(0),
     dissent: BTreeMap::new(),
 };
 
@@ -75,6 +78,10 @@ impl ChainMeters {
         });
         let disputed = "Vaults with a field about which the operators contradicted each other.";
         self.counters(out, "rds_chain_disputed_total", disputed, |meter| vec![(String::new(), &meter.disputed)]);
+        let implausible = "Answers of contracts that are outside the bounds of observations and were left out.";
+        self.counters(out, "rds_chain_implausible_total", implausible, |meter| {
+            vec![(String::new(), &meter.implausible)]
+        });
         let dissent = "Answers of an operator that differ from those of the others.";
         self.counters(out, "rds_chain_dissent_total", dissent, |meter| {
             let label = |operator: &str| format!(",operator=\"{}\"", operator.replace(['\\', '"', '\n'], "_"));

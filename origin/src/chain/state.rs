@@ -63,9 +63,9 @@ pub(super) async fn read(
 
     let assets: BTreeSet<Address> = parsed.iter().filter_map(|vault| vault.asset.ok()).collect();
     let assets: Vec<Address> = assets.into_iter().collect();
-    let decimals = fields(reader, block, &assets, &[Field::new(Function::Decimals)], &mut states).await;
-    let decimals: BTreeMap<Address, SeenField> =
-        assets.iter().copied().zip(decimals.into_iter().filter_map(|seen| seen.into_iter().next())).collect();
+    let of_asset = [Field::new(Function::Decimals), Field::new(Function::TotalSupply)];
+    let tokens = fields(reader, block, &assets, &of_asset, &mut states).await;
+    let tokens: BTreeMap<Address, Vec<SeenField>> = assets.iter().copied().zip(tokens).collect();
     let prices = prices(reader, block, reads, &assets, &mut states).await;
     let share_values = share_values(reader, block, &contracts, &parsed, &mut states).await;
 
@@ -77,7 +77,7 @@ pub(super) async fn read(
             vault,
             first,
             share_value: share_values.get(&position),
-            decimals: asset.and_then(|asset| decimals.get(&asset)),
+            token: asset.and_then(|asset| tokens.get(&asset)).map(Vec::as_slice).unwrap_or_default(),
             price: asset.and_then(|asset| prices.get(&asset)),
         };
         states.vaults.push(sight.state());
@@ -206,14 +206,14 @@ struct Sight<'a> {
     vault: &'a erc4626::Vault,
     first: &'a [SeenField],
     share_value: Option<&'a SeenField>,
-    /// Of the asset.
-    decimals: Option<&'a SeenField>,
+    /// Decimals and supply of the asset.
+    token: &'a [SeenField],
     price: Option<&'a Price>,
 }
 
 impl Sight<'_> {
     fn state(&self) -> VaultState {
-        let seen = self.first.iter().chain(self.share_value).chain(self.decimals);
+        let seen = self.first.iter().chain(self.share_value).chain(self.token);
         let is_disputed = seen.clone().any(|it| it.is_disputed);
         let mut readings = self.amounts();
         readings.extend(self.deposits());
@@ -229,7 +229,7 @@ impl Sight<'_> {
     }
 
     fn asset_decimals(&self) -> Option<(u8, &Seen)> {
-        let seen = self.decimals?;
+        let seen = self.token.first()?;
         Some((erc4626::decimals(word(seen)?).ok()?, seen.seen.as_ref()?))
     }
 
@@ -240,6 +240,8 @@ impl Sight<'_> {
             readings.extend(self.at.reading(self.id, field, number(value), from));
         };
         if let Ok(total) = self.vault.total_assets
+            // Nobody has more of a token than there is.
+            && self.token.get(1).and_then(word).is_some_and(|supply| total <= supply)
             && let Some(amount) = units(total, decimals)
             && let Some(seen) = self.of(Function::TotalAssets)
         {

@@ -14,7 +14,11 @@ fn fields(table: ReadTable) -> Vec<&'static str> {
 /// Applies the newest readings to the rows of `stated`, which were just written as their sources stated them, and of `read`, which have
 /// new readings or lost some.
 pub async fn apply(tx: &mut Tx<'_>, table: ReadTable, stated: &[String], read: &[String]) -> Result<(), StoreError> {
-    if stated.is_empty() && read.is_empty() {
+    let is_any = async |tx: &mut Tx<'_>| {
+        sqlx::query_scalar("SELECT EXISTS (SELECT FROM chain_reading)").fetch_one(&mut **tx).await
+    };
+    // Most services read no chain, and an import states tens of thousands of rows.
+    if read.is_empty() && (stated.is_empty() || !is_any(tx).await?) {
         return Ok(());
     }
     if table == ReadTable::VaultState {

@@ -60,8 +60,7 @@ async fn write(facts: &TestDb, count: u64) -> RangeInclusive<u64> {
     before + 1..=before + count
 }
 
-/// Replaces the database by the backup and calls [`journal::step`], as the service does after a
-/// restore, so that new sequence numbers are above all that may have been issued before.
+/// Replaces the database by the backup and calls [`journal::step`], as the service does, so that no sequence number is issued twice.
 async fn restore(facts: &TestDb, backup: &Backup) {
     backup.restore_a_copy().await;
     let mut one = connect(facts).await;

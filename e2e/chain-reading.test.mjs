@@ -151,6 +151,17 @@ describe('a vault on a chain that is read', () => {
     assert.equal(found.block_number, inputs.timelock_seconds.evidence.block_number);
   });
 
+  test('is not said to hold its asset alone once it has lent a part of it', async () => {
+    const [, , holder, owner] = world.accounts;
+    await world.send(owner, 'Vault', world.vault, 'lend(address,uint256)', holder, 1_000_000n);
+    await world.finalize();
+    const unknown = ({ score_provenance: { inputs } }) => inputs.asset.exposures_status.value === 'unavailable';
+    const vault = await vaultThat('the exposures are unknown', unknown);
+    assert.deepEqual(vault.score_provenance.inputs.asset.exposures, []);
+    assert.equal(vault.tvl_usd, 1_500_000);
+    await confirm(vault.score_provenance);
+  });
+
   test('keeps what was read when nothing changes, and writes no reading', async () => {
     const readings = await metric(`rds_chain_readings_total{chain="${CHAIN}"}`);
     const block = await metric(`rds_chain_block{chain="${CHAIN}"}`);
@@ -162,7 +173,7 @@ describe('a vault on a chain that is read', () => {
   test('is withheld when a final block was replaced, and read again once an operator resumes the chain', async () => {
     const holder = world.accounts[2];
     // Takes back the transfer of the vault, and everything after it.
-    await world.rpc('anvil_reorg', 130, []);
+    await world.rpc('anvil_reorg', 230, []);
     await world.send(holder, 'Vault', world.vault, 'deposit(uint256,address)', 100_000_000_000n, holder);
     await world.finalize();
     await until('the chain is withheld', PATIENCE, async () => (await get(`/v1/vault/devnet/${world.vault}`)).status === 404);

@@ -1,7 +1,7 @@
 //! What vaults hold.
 //!
 //! Of a vault of ERC-4626 without an adapter of its own, only this is shown by its contracts: if it holds as much of its asset as it manages,
-//! then the asset is all that it has. Otherwise the rest is elsewhere, and its exposures are not known.
+//! then the asset is all that it has. Otherwise the rest is elsewhere: what was read before ends, and what a source stated stays.
 
 use super::observed::{ReadBlock, Seen};
 use super::state::{self, States, Vault};
@@ -54,12 +54,15 @@ pub(super) async fn idle(
             let seen = state::fields(reader, block, &[asset], &balances, states).await;
             let seen = seen.into_iter().next().unwrap_or_default();
             for (it, balance) in vaults.iter().zip(seen) {
-                if state::word(&balance).is_some_and(|balance| balance >= it.total)
-                    && let Some(balance) = balance.seen
-                {
-                    let exposure = whole(at, it, asset_id, [&it.seen, &balance]);
-                    exposures.extend(is_news(&exposure, known.get(it.vault.0), at.time).then_some(exposure));
-                }
+                let (Some(held), Some(seen)) = (state::word(&balance), &balance.seen) else { continue };
+                let known = known.get(it.vault.0);
+                let exposure = match held >= it.total {
+                    true => exposure(at, it, Some(asset_id), [&it.seen, seen]),
+                    // What was read before does not hold any more, and what a source stated is no less true.
+                    false if known.is_some_and(|known| known.is_read) => exposure(at, it, None, [&it.seen, seen]),
+                    false => continue,
+                };
+                exposures.extend(is_news(&exposure, known, at.time).then_some(exposure));
             }
         }
     }
@@ -73,16 +76,16 @@ fn is_news(exposure: &Exposure, known: Option<&KnownExposure>, now: At) -> bool 
     })
 }
 
-/// The vault holds its asset and nothing else.
-fn whole(at: &ReadBlock, it: &Managed<'_>, asset_id: &str, from: [&Seen; 2]) -> Exposure {
-    let part = ExposurePart::plain(Some(asset_id.to_owned()), None, Share(1_000_000));
+/// The vault holds this asset and nothing else; without an asset, what it holds is not known.
+fn exposure(at: &ReadBlock, it: &Managed<'_>, asset_id: Option<&String>, from: [&Seen; 2]) -> Exposure {
+    let part = |asset_id: &String| ExposurePart::plain(Some(asset_id.clone()), None, Share(1_000_000));
     Exposure {
         kind: Kind,
         observed_at: at.time,
         source: at.source(),
         vault_id: it.vault.0.to_owned(),
-        status: ExposuresStatus::Observed,
-        parts: vec![part],
+        status: asset_id.map_or(ExposuresStatus::Unavailable, |_| ExposuresStatus::Observed),
+        parts: asset_id.map(part).into_iter().collect(),
         basis: None,
         evidence: Some(ChainEvidence {
             chain_id: u64::try_from(at.chain_id).unwrap_or_default(),

@@ -136,11 +136,13 @@ pub struct KnownExposure {
     pub vault_id: String,
     pub parts: Value,
     pub observed_at: At,
+    /// Whether they were read on the chain.
+    pub is_read: bool,
 }
 
 /// The newest exposures of the chain's vaults, by vault.
 pub async fn exposures(db: &Db, chain_id: i64) -> Result<BTreeMap<String, KnownExposure>, StoreError> {
-    let sql = "SELECT e.vault_id, e.parts, e.observed_at FROM exposure e JOIN vault v ON v.id = e.vault_id WHERE v.chain_id = $1";
+    let sql = "SELECT e.vault_id, e.parts, e.observed_at, e.evidence IS NOT NULL AS is_read FROM exposure e JOIN vault v ON v.id = e.vault_id WHERE v.chain_id = $1";
     let rows: Vec<KnownExposure> = sqlx::query_as(sql).bind(chain_id).fetch_all(&db.pool).await?;
     Ok(rows.into_iter().map(|row| (row.vault_id.clone(), row)).collect())
 }

@@ -1,6 +1,6 @@
 //! Who controls a vault, and after which delay.
 
-use super::observed::{self, ReadBlock, Seen};
+use super::observed::{self, AgreedCall, ReadBlock};
 use rds_chain::adapt::governance::{Controlled, Delay, Options, Question, Signers, Walk};
 use rds_chain::{Address, Block};
 use rds_facts::{ChainReading, ReadField};
@@ -43,7 +43,7 @@ pub(super) async fn read(
     let Some(graph) = walk.finished() else { return Vec::new() };
     let controlled = graph.weakest();
     let seen = evidence(contract, &controlled, &asked);
-    let from: Vec<&Seen> = seen.iter().collect();
+    let from: Vec<&AgreedCall> = seen.iter().collect();
     let values = [
         (ReadField::IsImmutable, is_immutable(&controlled)),
         (ReadField::TimelockSeconds, timelock(&controlled)),
@@ -77,7 +77,7 @@ fn signers(controlled: &Controlled) -> Value {
 
 /// The calls of the vault and of the controllers on the weakest way that returned something, in the order in which they were asked. What was
 /// asked and answered with nothing is left out; so are other ways, which are no weaker.
-fn evidence(contract: Address, controlled: &Controlled, asked: &[(Question, AgreedAnswer)]) -> Vec<Seen> {
+fn evidence(contract: Address, controlled: &Controlled, asked: &[(Question, AgreedAnswer)]) -> Vec<AgreedCall> {
     let on_the_way: BTreeSet<Address> =
         std::iter::once(contract).chain(controlled.path.iter().map(|step| step.address)).collect();
     let concerned = |question: &Question| {

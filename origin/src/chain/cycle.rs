@@ -2,7 +2,7 @@
 
 use super::exposures::{self, Managed};
 use super::meters::ChainMeter;
-use super::observed::ReadBlock;
+use super::observed::{REWRITE_SECONDS, ReadBlock};
 use super::{control, discovery, halt, state};
 use rds_chain::{Address, Block};
 use rds_engine::clock::Clock;
@@ -16,9 +16,6 @@ use rds_store::{At, Db, StoreError};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
-
-/// Seconds after which an unchanged reading is written again, so that its evidence names a recent block.
-const REWRITE_SECONDS: i64 = 86_400;
 
 /// How a cycle ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,7 +203,7 @@ impl Cycle<'_> {
                 meter.disputed.fetch_add(1, Relaxed);
             }
             of_vault.extend(review(at, vault, state.is_disputed, state.seen.as_ref(), of(vault)));
-            read.readings.extend(news(of_vault, of(vault), at.time));
+            read.readings.extend(changed(of_vault, of(vault), at.time));
             if let Some((asset, total, seen)) = state.managed {
                 managed.push(Managed { vault: *asked, asset, total, seen });
             }
@@ -222,7 +219,7 @@ impl Cycle<'_> {
                 && is_control_due(of(vault), at.time, &touched)
             {
                 let of_vault = control::read(reader, block, at, &vault.id, *address, &mut dissent).await;
-                read.readings.extend(news(of_vault, of(vault), at.time));
+                read.readings.extend(changed(of_vault, of(vault), at.time));
             }
         }
         meter.dissented(&dissent);
@@ -249,7 +246,7 @@ fn review(
     at: &ReadBlock,
     vault: &ReadVault,
     is_disputed: bool,
-    seen: Option<&super::observed::Seen>,
+    seen: Option<&super::observed::AgreedCall>,
     known: &OfVault,
 ) -> Option<ChainReading> {
     let is_marked = known.get(&ReadField::NeedsRiskReview).is_some_and(|mark| mark.value == json!(true));
@@ -259,8 +256,8 @@ fn review(
 }
 
 /// The readings of a vault that are written: all of them if one is new, so that a row of its history is whole.
-fn news(readings: Vec<ChainReading>, known: &OfVault, now: At) -> Vec<ChainReading> {
-    // A null is only told of a field that had a value.
+fn changed(readings: Vec<ChainReading>, known: &OfVault, now: At) -> Vec<ChainReading> {
+    // A null is written only for a field that had a value.
     let readings: Vec<ChainReading> = readings
         .into_iter()
         .filter(|it| !it.value.is_null() || known.get(&it.field).is_some_and(|known| !known.value.is_null()))

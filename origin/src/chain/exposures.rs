@@ -3,7 +3,7 @@
 //! Of a vault of ERC-4626 without an adapter of its own, only this is shown by its contracts: if it holds as much of its asset as it manages,
 //! then the asset is all that it has. Otherwise the rest is elsewhere: what was read before ends, and what a source stated stays.
 
-use super::observed::{ReadBlock, Seen};
+use super::observed::{AgreedCall, REWRITE_SECONDS, ReadBlock};
 use super::state::{self, States, Vault};
 use rds_chain::abi::{Function, Word};
 use rds_chain::reader::Field;
@@ -17,8 +17,6 @@ use rds_store::At;
 use rds_store::chains::KnownExposure;
 use std::collections::BTreeMap;
 
-/// Seconds after which unchanged exposures are written again.
-const REWRITE_SECONDS: i64 = 86_400;
 /// Vaults that are asked about together. All of them are fields of one request.
 const VAULTS_A_REQUEST: usize = 16;
 
@@ -28,7 +26,7 @@ pub(super) struct Managed<'a> {
     pub vault: Vault<'a>,
     pub asset: Address,
     pub total: Word,
-    pub seen: Seen,
+    pub seen: AgreedCall,
 }
 
 /// The exposures of the vaults whose assets all lie in the vault, unless the store has them already.
@@ -62,14 +60,14 @@ pub(super) async fn idle(
                     false if known.is_some_and(|known| known.is_read) => exposure(at, it, None, [&it.seen, seen]),
                     false => continue,
                 };
-                exposures.extend(is_news(&exposure, known, at.time).then_some(exposure));
+                exposures.extend(is_changed(&exposure, known, at.time).then_some(exposure));
             }
         }
     }
     exposures
 }
 
-fn is_news(exposure: &Exposure, known: Option<&KnownExposure>, now: At) -> bool {
+fn is_changed(exposure: &Exposure, known: Option<&KnownExposure>, now: At) -> bool {
     known.is_none_or(|known| {
         let is_same = serde_json::to_value(&exposure.parts).is_ok_and(|parts| parts == known.parts);
         !is_same || now.0.seconds_since(known.observed_at.0) >= REWRITE_SECONDS
@@ -77,7 +75,7 @@ fn is_news(exposure: &Exposure, known: Option<&KnownExposure>, now: At) -> bool 
 }
 
 /// The vault holds this asset and nothing else; without an asset, what it holds is not known.
-fn exposure(at: &ReadBlock, it: &Managed<'_>, asset_id: Option<&String>, from: [&Seen; 2]) -> Exposure {
+fn exposure(at: &ReadBlock, it: &Managed<'_>, asset_id: Option<&String>, from: [&AgreedCall; 2]) -> Exposure {
     let part = |asset_id: &String| ExposurePart::plain(Some(asset_id.clone()), None, Share(1_000_000));
     Exposure {
         kind: Kind,

@@ -12,6 +12,9 @@ use rds_shared::scoring::provenance::{CallMethod, ChainCall};
 use rds_shared::wire::Timestamp;
 use serde_json::Value;
 
+/// Seconds after which what did not change is written again, so that its evidence names a recent block.
+pub(super) const REWRITE_SECONDS: i64 = 86_400;
+
 /// The block at which a chain is read, in the form of observations.
 #[derive(Debug, Clone)]
 pub(super) struct ReadBlock {
@@ -41,7 +44,13 @@ impl ReadBlock {
     }
 
     /// The observation of a field that follows from these answers; `None` without answers.
-    pub fn reading(&self, vault_id: &str, field: ReadField, value: Value, from: &[&Seen]) -> Option<ChainReading> {
+    pub fn reading(
+        &self,
+        vault_id: &str,
+        field: ReadField,
+        value: Value,
+        from: &[&AgreedCall],
+    ) -> Option<ChainReading> {
         Some(ChainReading {
             kind: Kind,
             observed_at: self.time,
@@ -61,7 +70,7 @@ impl ReadBlock {
 
 /// What enough operators answered alike to one call.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct AgreedCall {
     pub call: ChainCall,
     /// Number of operators.
     pub agreed: u32,
@@ -69,16 +78,16 @@ pub(super) struct Seen {
 
 /// What the operators answered to a field of a contract.
 #[derive(Debug, Clone)]
-pub(super) struct SeenField {
+pub(super) struct AgreedField {
     /// What the adapters read; `None` if nothing is agreed.
     pub reading: Option<Reading>,
-    pub seen: Option<Seen>,
+    pub seen: Option<AgreedCall>,
     pub is_disputed: bool,
     /// Operators that answered otherwise.
     pub dissenters: Vec<String>,
 }
 
-pub(super) fn field(contract: Address, field: &Field, verdict: Verdict<String, Outcome>) -> SeenField {
+pub(super) fn field(contract: Address, field: &Field, verdict: Verdict<String, Outcome>) -> AgreedField {
     match verdict {
         Verdict::Agreed { value, agreed_by, dissenters } => {
             let answer = match value.status {
@@ -87,19 +96,21 @@ pub(super) fn field(contract: Address, field: &Field, verdict: Verdict<String, O
             };
             let call = call(contract, &field.calldata(), answer);
             let agreed = u32::try_from(agreed_by.len()).unwrap_or(u32::MAX);
-            let seen = Some(Seen { call, agreed });
-            SeenField { reading: Some(Reading::Read(value)), seen, is_disputed: false, dissenters }
+            let seen = Some(AgreedCall { call, agreed });
+            AgreedField { reading: Some(Reading::Read(value)), seen, is_disputed: false, dissenters }
         }
         Verdict::Disputed { values, inconsistent } => {
             let dissenters = values.into_iter().flat_map(|(_, operators)| operators).chain(inconsistent).collect();
-            SeenField { reading: None, seen: None, is_disputed: true, dissenters }
+            AgreedField { reading: None, seen: None, is_disputed: true, dissenters }
         }
-        Verdict::Missing { .. } => SeenField { reading: None, seen: None, is_disputed: false, dissenters: Vec::new() },
+        Verdict::Missing { .. } => {
+            AgreedField { reading: None, seen: None, is_disputed: false, dissenters: Vec::new() }
+        }
     }
 }
 
 /// A question with its answer; `None` if nothing is agreed, and for logs, which are no call.
-pub(super) fn question(question: &Question, answer: &AgreedAnswer) -> Option<Seen> {
+pub(super) fn question(question: &Question, answer: &AgreedAnswer) -> Option<AgreedCall> {
     if answer.agreed == 0 {
         return None;
     }
@@ -117,7 +128,7 @@ pub(super) fn question(question: &Question, answer: &AgreedAnswer) -> Option<See
         }
         Question::RoleGrants(_) => return None,
     };
-    Some(Seen { call, agreed: u32::try_from(answer.agreed).unwrap_or(u32::MAX) })
+    Some(AgreedCall { call, agreed: u32::try_from(answer.agreed).unwrap_or(u32::MAX) })
 }
 
 fn call(contract: Address, data: &[u8], answer: Option<String>) -> ChainCall {

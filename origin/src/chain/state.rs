@@ -1,10 +1,10 @@
 //! Amounts, prices and limits of vaults of ERC-4626.
 
-use super::observed::{self, ReadBlock, Seen, SeenField};
+use super::observed::{self, AgreedCall, AgreedField, ReadBlock};
 use rds_chain::abi::{Call, Function, Word};
 use rds_chain::adapt::erc4626::{self, Limit};
-use rds_chain::adapt::feed;
 use rds_chain::adapt::governance::{Answer, Question};
+use rds_chain::adapt::{self, Unknown, feed};
 use rds_chain::body::READER;
 use rds_chain::plan::{Limits, Reading};
 use rds_chain::reader::Field;
@@ -25,9 +25,9 @@ pub(super) struct VaultState {
     /// Whether the operators contradict each other about a field, so that it keeps its older value.
     pub is_disputed: bool,
     /// An answer to a call of the vault, as evidence that it was asked.
-    pub seen: Option<Seen>,
+    pub seen: Option<AgreedCall>,
     /// The asset, the amount of it that the vault manages, and the call that says so.
-    pub managed: Option<(Address, Word, Seen)>,
+    pub managed: Option<(Address, Word, AgreedCall)>,
 }
 
 /// What was read of the vaults, in their order.
@@ -41,7 +41,7 @@ pub(super) struct States {
 /// A price in USD with the calls that it comes from.
 struct Price {
     usd: f64,
-    from: Vec<Seen>,
+    from: Vec<AgreedCall>,
 }
 
 /// Reads the state of `vaults` at `block`.
@@ -65,13 +65,13 @@ pub(super) async fn read(
     let assets: Vec<Address> = assets.into_iter().collect();
     let of_asset = [Field::new(Function::Decimals), Field::new(Function::TotalSupply)];
     let tokens = fields(reader, block, &assets, &of_asset, &mut states).await;
-    let tokens: BTreeMap<Address, Vec<SeenField>> = assets.iter().copied().zip(tokens).collect();
+    let tokens: BTreeMap<Address, Vec<AgreedField>> = assets.iter().copied().zip(tokens).collect();
     let prices = prices(reader, block, reads, &assets, &mut states).await;
     let share_values = share_values(reader, block, &contracts, &parsed, &mut states).await;
 
     for (position, ((id, _), (vault, first))) in vaults.iter().zip(parsed.iter().zip(&first)).enumerate() {
         let asset = vault.asset.ok();
-        let sight = Sight {
+        let answers = VaultAnswers {
             at,
             id,
             vault,
@@ -80,7 +80,7 @@ pub(super) async fn read(
             token: asset.and_then(|asset| tokens.get(&asset)).map(Vec::as_slice).unwrap_or_default(),
             price: asset.and_then(|asset| prices.get(&asset)),
         };
-        states.vaults.push(sight.state());
+        states.vaults.push(answers.state());
     }
     states
 }
@@ -92,14 +92,14 @@ pub(super) async fn fields(
     contracts: &[Address],
     fields: &[Field],
     states: &mut States,
-) -> Vec<Vec<SeenField>> {
+) -> Vec<Vec<AgreedField>> {
     if contracts.is_empty() {
         return Vec::new();
     }
     let mut verdicts = reader.fields(block, contracts, fields, Limits::default()).await.into_iter();
     let mut of_contracts = Vec::with_capacity(contracts.len());
     for contract in contracts {
-        let of_contract: Vec<SeenField> = fields
+        let of_contract: Vec<AgreedField> = fields
             .iter()
             .zip(verdicts.by_ref())
             .map(|(field, verdict)| observed::field(*contract, field, verdict))
@@ -113,7 +113,7 @@ pub(super) async fn fields(
 }
 
 /// The word that a contract returned.
-pub(super) fn word(seen: &SeenField) -> Option<Word> {
+pub(super) fn word(seen: &AgreedField) -> Option<Word> {
     match seen.reading.as_ref()? {
         Reading::Read(outcome) => outcome.returned(),
         Reading::Unread(_) => None,
@@ -127,7 +127,7 @@ async fn share_values(
     contracts: &[Address],
     vaults: &[erc4626::Vault],
     states: &mut States,
-) -> BTreeMap<usize, SeenField> {
+) -> BTreeMap<usize, AgreedField> {
     let mut by_decimals: BTreeMap<u8, Vec<(usize, Address)>> = BTreeMap::new();
     for (position, (vault, contract)) in vaults.iter().zip(contracts).enumerate() {
         if let Ok(decimals) = vault.decimals {
@@ -160,7 +160,7 @@ async fn prices(
         fields(reader, block, &feeds, &[Field::new(Function::Decimals), Field::new(Function::Aggregator)], states)
             .await;
     let aggregators = seen_fields.iter().map(|seen| feed::aggregator(seen.get(1).and_then(|it| it.reading.as_ref())));
-    let aggregators: Vec<Option<Address>> = aggregators.map(Result::ok).collect();
+    let aggregators: Vec<adapt::Value<Address>> = aggregators.collect();
     let data = Call::new(Function::LatestRoundData.selector()).encode();
     let questions: Vec<Question> =
         feeds.iter().map(|feed| Question::Call { contract: *feed, data: data.clone() }).collect();
@@ -171,14 +171,16 @@ async fn prices(
             *states.dissent.entry(operator.clone()).or_default() += 1;
         }
         let (Answer::Call(round), Some(fields)) = (&answer.answer, seen_fields.get(place)) else { continue };
-        let bounds = match aggregators.get(place).copied().flatten() {
-            Some(aggregator) => {
+        let bounds = match aggregators.get(place).copied().unwrap_or(Err(Unknown::Unread)) {
+            Ok(aggregator) => {
                 let bounds = [Field::new(Function::MinAnswer), Field::new(Function::MaxAnswer)];
                 let read = self::fields(reader, block, &[aggregator], &bounds, states).await;
                 let of = |place: usize| read.first().and_then(|it| it.get(place)).and_then(|it| it.reading.clone());
                 feed::bounds(of(0).as_ref(), of(1).as_ref())
             }
-            None => Ok(feed::Bounds { min: None, max: None }),
+            // A feed without this function has no bounds. One that was not read may have some, so its price is not used.
+            Err(Unknown::NoAnswer) => Ok(feed::Bounds { min: None, max: None }),
+            Err(unknown) => Err(unknown),
         };
         let decimals = fields.first();
         let judged = feed::judge(
@@ -200,18 +202,18 @@ async fn prices(
 }
 
 /// Everything that was read for one vault.
-struct Sight<'a> {
+struct VaultAnswers<'a> {
     at: &'a ReadBlock,
     id: &'a str,
     vault: &'a erc4626::Vault,
-    first: &'a [SeenField],
-    share_value: Option<&'a SeenField>,
+    first: &'a [AgreedField],
+    share_value: Option<&'a AgreedField>,
     /// Decimals and supply of the asset.
-    token: &'a [SeenField],
+    token: &'a [AgreedField],
     price: Option<&'a Price>,
 }
 
-impl Sight<'_> {
+impl VaultAnswers<'_> {
     fn state(&self) -> VaultState {
         let seen = self.first.iter().chain(self.share_value).chain(self.token);
         let is_disputed = seen.clone().any(|it| it.is_disputed);
@@ -223,12 +225,12 @@ impl Sight<'_> {
         VaultState { readings, is_disputed, seen, managed: managed() }
     }
 
-    fn of(&self, function: Function) -> Option<&Seen> {
+    fn of(&self, function: Function) -> Option<&AgreedCall> {
         let place = erc4626::FIRST_STEP.iter().position(|it| *it == function)?;
         self.first.get(place)?.seen.as_ref()
     }
 
-    fn asset_decimals(&self) -> Option<(u8, &Seen)> {
+    fn asset_decimals(&self) -> Option<(u8, &AgreedCall)> {
         let seen = self.token.first()?;
         Some((erc4626::decimals(word(seen)?).ok()?, seen.seen.as_ref()?))
     }
@@ -236,7 +238,7 @@ impl Sight<'_> {
     fn amounts(&self) -> Vec<ChainReading> {
         let Some((decimals, decimals_seen)) = self.asset_decimals() else { return Vec::new() };
         let mut readings = Vec::new();
-        let mut add = |field, value: f64, from: &[&Seen]| {
+        let mut add = |field, value: f64, from: &[&AgreedCall]| {
             readings.extend(self.at.reading(self.id, field, number(value), from));
         };
         if let Ok(total) = self.vault.total_assets
@@ -247,7 +249,7 @@ impl Sight<'_> {
         {
             add(ReadField::TvlNative, amount, &[seen, decimals_seen]);
             if let Some(price) = self.price {
-                let from: Vec<&Seen> = [seen, decimals_seen].into_iter().chain(&price.from).collect();
+                let from: Vec<&AgreedCall> = [seen, decimals_seen].into_iter().chain(&price.from).collect();
                 add(ReadField::TvlUsd, cents(amount * price.usd), &from);
             }
         }
@@ -274,7 +276,7 @@ impl Sight<'_> {
                 return None;
             };
             let usd = cents(units(amount, decimals)? * price.usd);
-            let from: Vec<&Seen> = [seen, of_asset].into_iter().chain(&price.from).collect();
+            let from: Vec<&AgreedCall> = [seen, of_asset].into_iter().chain(&price.from).collect();
             // More than a trillion USD is no limit.
             (usd <= 1e12).then(|| self.at.reading(self.id, ReadField::DepositCapacityUsd, number(usd), &from)).flatten()
         };

@@ -15,10 +15,10 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
         return Ok(Vec::new());
     }
     let subjects: Vec<&str> = readings.controlled.iter().map(String::as_str).collect();
-    let told = last_notified::last(tx, Topic::Control, &subjects).await?;
+    let notified = last_notified::last(tx, Topic::Control, &subjects).await?;
     let (mut events, mut kept) = (Vec::new(), Vec::new());
     for now in last_notified::controls(tx, &readings.controlled).await? {
-        let before = told.get(&now.vault_id);
+        let before = notified.get(&now.vault_id);
         if before.is_some_and(|before| now.observed_at <= before.observed_at || before.value == value(&now)) {
             continue;
         }

@@ -128,6 +128,13 @@ proptest! {
         let _ = (market.utilization_ppm(), market.supply_rate_ppm(&oracle.answers, CONTRACT));
         let collaterals = market.collaterals(&oracle.answers, CONTRACT).unwrap_or_default();
         prop_assert!(collaterals.len() <= usize::from(compound_v3::MAX_COLLATERALS));
+        for collateral in collaterals.into_iter().flatten() {
+            oracle.ask([compound_v3::collateral_step(CONTRACT, collateral.asset)]);
+            oracle.ask([compound_v3::price_step(CONTRACT, collateral.price_feed)]);
+        }
+        if let Ok(parts) = compound_v3::exposures(&oracle.answers, CONTRACT, &market) {
+            prop_assert!([0, 1_000_000].contains(&parts.iter().map(|part| part.share_ppm).sum::<u32>()));
+        }
     }
 
     #[test]

@@ -174,7 +174,8 @@ fn reviewed_code_of_controllers_and_modules_decides() {
     let code = |address: &str| code_hash(&recorded, address);
     let (singleton, module) = (recorded["singleton"].as_str().unwrap(), recorded["module"].as_str().unwrap());
     let known_controllers = [code(singleton), code(&safe.to_string())].into();
-    let options = Options { known_controllers: Some(known_controllers), known_modules: [code(module)].into() };
+    let known_modules = [code(module)].into();
+    let options = Options { known_controllers: Some(known_controllers), known_modules, ..Options::default() };
     let reviewed = graph(&recorded, "ofModuleSafe", options.clone()).weakest();
     assert_eq!((reviewed.timelock, reviewed.signers), (Delay::Seconds(0), Signers::Threshold { needed: 2, of: 3 }));
     // Its timelock's code is not among the known code.

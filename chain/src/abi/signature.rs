@@ -115,7 +115,17 @@ signatures! {
         Curator = "curator()",
         Guardian = "guardian()",
         LostAssets = "lostAssets()",
-        // Aave v3.
+        // Morpho's oracle, MorphoChainlinkOracleV2, and the factory that made it.
+        IsMorphoChainlinkOracleV2 = "isMorphoChainlinkOracleV2(address)",
+        BaseVault = "BASE_VAULT()",
+        BaseFeed1 = "BASE_FEED_1()",
+        BaseFeed2 = "BASE_FEED_2()",
+        QuoteVault = "QUOTE_VAULT()",
+        QuoteFeed1 = "QUOTE_FEED_1()",
+        QuoteFeed2 = "QUOTE_FEED_2()",
+        // Aave v3. The first two are of a supply token.
+        Pool = "POOL()",
+        UnderlyingAsset = "UNDERLYING_ASSET_ADDRESS()",
         GetReservesList = "getReservesList()",
         AddressesProvider = "ADDRESSES_PROVIDER()",
         GetPoolDataProvider = "getPoolDataProvider()",
@@ -142,6 +152,7 @@ signatures! {
         UnitOfAccount = "unitOfAccount()",
         GovernorAdmin = "governorAdmin()",
         InterestRate = "interestRate()",
+        InterestFee = "interestFee()",
         // Yearn v3.
         GetDefaultQueue = "get_default_queue()",
         Strategies = "strategies(address)",
@@ -161,6 +172,8 @@ signatures! {
         IsSupplyPaused = "isSupplyPaused()",
         IsWithdrawPaused = "isWithdrawPaused()",
         TotalsCollateral = "totalsCollateral(address)",
+        /// Of a price feed, in 10^-8 of the currency of prices.
+        GetPrice = "getPrice(address)",
         // ERC-7575 and ERC-7540.
         Share = "share()",
         PendingDepositRequest = "pendingDepositRequest(uint256,address)",

@@ -1,10 +1,11 @@
 //! Markets of Compound v3 (Comet): one asset that is lent, secured with several others.
 //!
 //! A market is read in three steps: [`first_step`]; [`Market::second_step`], the list of collaterals, whose number must be known, and the
-//! rates, which need the utilization; [`collateral_step`] for each collateral.
+//! rates, which need the utilization; [`collateral_step`] and [`price_step`] for each collateral.
 
+use super::part::{Part, divide};
 use super::question::{Answers, Question, nonzero};
-use super::scale::{PPM, WAD, per_second_to_ppm, wad_to_ppm};
+use super::scale::{PPM, WAD, multiply_divide, per_second_to_ppm, wad_to_ppm};
 use super::{Unknown, Value, erc4626};
 use crate::abi::{Function, Word};
 use crate::block::Address;
@@ -157,6 +158,34 @@ pub fn deposited(answers: &Answers, comet: Address, asset: Address) -> Value<u12
     answers.number(&collateral_step(comet, asset))
 }
 
+/// The question for the price of a collateral, by which Comet itself values it.
+pub fn price_step(comet: Address, price_feed: Address) -> Question {
+    Question::with(comet, Function::GetPrice, &[Word::from_address(price_feed)])
+}
+
+/// What the loans are secured with: each collateral of which something is deposited, with its part of the value of all of them.
+///
+/// Unknown if anything about one of the collaterals is: a list with a gap would give the others shares that are too large. A price of 0 is
+/// implausible where something is deposited. `assets` of a part is a value in the unit of Comet's prices.
+pub fn exposures(answers: &Answers, comet: Address, market: &Market) -> Value<Vec<Part<Collateral>>> {
+    let mut values = Vec::new();
+    for collateral in market.collaterals(answers, comet)? {
+        let collateral = collateral?;
+        let amount = deposited(answers, comet, collateral.asset)?;
+        if amount == 0 {
+            continue;
+        }
+        let price = answers.number(&price_step(comet, collateral.price_feed))?;
+        let unit = 10_u128.checked_pow(collateral.decimals.into()).ok_or(Unknown::Implausible)?;
+        let (value, _) = multiply_divide(amount, price, unit).ok_or(Unknown::Implausible)?;
+        if price == 0 {
+            return Err(Unknown::Implausible);
+        }
+        values.push((collateral, value));
+    }
+    divide(values)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,5 +318,40 @@ mod tests {
         assert_eq!(deposited(&answers, COMET, WETH), Ok(55));
         assert_eq!(Function::IsSupplyPaused.selector(), isSupplyPausedCall::SELECTOR);
         assert_eq!(Function::BaseTokenPriceFeed.selector(), baseTokenPriceFeedCall::SELECTOR);
+    }
+
+    /// A market with two collaterals: 55 of the first whole unit at `price`, and `of_second` smallest units of the second at 1.
+    fn lent(price: u128, of_second: u128) -> Answers {
+        let mut answers = answers(2, 0);
+        let first = AssetInfo { offset: 0, asset: AlloyAddress::from([9; 20]), scale: 100, ..info() };
+        let second = AssetInfo { priceFeed: AlloyAddress::from([5; 20]), ..info() };
+        let of = |address: AlloyAddress| Address(*address.0);
+        for (index, info, amount, price) in [(0, first, 5_500, price), (1, second, of_second, 100_000_000)] {
+            answers.insert(info_question(COMET, index), Ok(info.abi_encode()));
+            answers.insert(collateral_step(COMET, of(info.asset)), Ok((amount, 0_u128).abi_encode_params()));
+            answers.insert(price_step(COMET, of(info.priceFeed)), Ok(U256::from(price).abi_encode()));
+        }
+        answers
+    }
+
+    #[test]
+    fn collaterals_are_weighed_by_the_value_that_is_deposited() {
+        let answers = lent(300_000_000, 35 * 10_u128.pow(18));
+        let market = Market::from_answers(&answers, COMET);
+        let parts = exposures(&answers, COMET, &market).unwrap();
+        // 165 and 35.
+        assert_eq!(parts.iter().map(|part| part.share_ppm).collect::<Vec<_>>(), [825_000, 175_000]);
+        assert_eq!(parts[1].place.asset, WETH);
+        let alone = lent(1, 0);
+        let parts = exposures(&alone, COMET, &Market::from_answers(&alone, COMET)).unwrap();
+        assert_eq!(parts.iter().map(|part| part.share_ppm).collect::<Vec<_>>(), [1_000_000]);
+    }
+
+    #[test]
+    fn a_collateral_without_a_price_leaves_no_shares() {
+        let worthless = lent(0, 1);
+        let market = Market::from_answers(&worthless, COMET);
+        assert_eq!(exposures(&worthless, COMET, &market), Err(Unknown::Implausible));
+        assert_eq!(exposures(&answers(2, 0), COMET, &market), Err(Unknown::Unread));
     }
 }

@@ -4,7 +4,7 @@
 //! a vault; its asset is what the loan is secured with.
 
 use super::question::{Answers, Question};
-use super::scale::{bp_to_ppm, multiply_divide, per_second_to_ppm, ppm_of};
+use super::scale::{bp_to_ppm, multiply_divide, per_second_to_ppm, ppm_of, supply_rate};
 use super::{Unknown, Value};
 use crate::abi::{Function, Word};
 use crate::block::Address;
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 /// More collaterals than this are implausible: the longest lists in use have a few dozen.
 pub const MAX_COLLATERALS: usize = 256;
-/// One, in the scale of Euler's loan-to-value.
+/// One, in the scale of Euler's loan-to-value and of its fee.
 const ONE_LTV: u64 = 10_000;
 /// Parts per million in a part of that scale.
 const PPM_PER_BP: u32 = 100;
@@ -20,7 +20,7 @@ const PPM_PER_BP: u32 = 100;
 const RAY: u128 = 1_000_000_000_000_000_000_000_000_000;
 
 /// The functions of the first step.
-pub const FIRST_STEP: [Function; 10] = [
+pub const FIRST_STEP: [Function; 11] = [
     Function::Asset,
     Function::TotalAssets,
     Function::TotalBorrows,
@@ -31,6 +31,7 @@ pub const FIRST_STEP: [Function; 10] = [
     Function::UnitOfAccount,
     Function::GovernorAdmin,
     Function::InterestRate,
+    Function::InterestFee,
 ];
 
 /// A vault after the first step. Amounts are in the smallest unit of the asset.
@@ -57,6 +58,8 @@ pub struct Vault {
     pub governor: Value<Option<Address>>,
     /// Rate that borrowers pay, in parts per million of a year of 365 days, without compounding. Euler's own site counts 365.2425 days.
     pub borrow_rate_ppm: Value<u32>,
+    /// Part of the interest that depositors do not get, in parts per million.
+    pub fee_ppm: Value<u32>,
 }
 
 /// The upper limits of a vault.
@@ -93,6 +96,9 @@ impl Vault {
             unit_of_account: optional(Function::UnitOfAccount),
             governor: optional(Function::GovernorAdmin),
             borrow_rate_ppm: rate.and_then(|rate| per_second_to_ppm(rate, RAY)),
+            fee_ppm: answers
+                .number_up_to(&question(Function::InterestFee), ONE_LTV)
+                .and_then(|fee| bp_to_ppm(fee, ONE_LTV)),
         }
     }
 
@@ -100,6 +106,11 @@ impl Vault {
     pub fn utilization_ppm(&self) -> Value<u32> {
         let borrows = self.total_borrows?;
         ppm_of(borrows, self.cash?.checked_add(borrows).ok_or(Unknown::Implausible)?)
+    }
+
+    /// Rate that depositors get, in parts per million of a year: the borrow rate on the lent part, less the fee, rounded down.
+    pub fn supply_rate_ppm(&self) -> Value<u32> {
+        supply_rate(self.borrow_rate_ppm?, self.utilization_ppm()?, self.fee_ppm?)
     }
 }
 
@@ -223,6 +234,7 @@ mod tests {
             AlloyAddress::from(usd).abi_encode(),
             AlloyAddress::from([0; 20]).abi_encode(),
             U256::from(1_585_489_600_000_000_000_u64).abi_encode(),
+            U256::from(1_000).abi_encode(),
         ];
         let mut answers = Answers::new();
         for (question, result) in first_step(VAULT).into_iter().zip(results) {
@@ -251,7 +263,9 @@ mod tests {
             Ok(Some(vec![3, 72]))
         );
         assert_eq!((vault.governor, vault.borrow_rate_ppm), (Ok(None), Ok(50_000)));
-        assert_eq!(vault.utilization_ppm(), Ok(600_000));
+        assert_eq!((vault.utilization_ppm(), vault.fee_ppm), (Ok(600_000), Ok(100_000)));
+        // 5 % on 60 %, less a tenth.
+        assert_eq!(vault.supply_rate_ppm(), Ok(27_000));
         for (function, selector) in [
             (Function::LtvList, LTVListCall::SELECTOR),
             (Function::Caps, capsCall::SELECTOR),

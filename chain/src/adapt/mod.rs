@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`erc4626`], [`erc7540`], [`yearn_v3`], [`metamorpho`] | vaults |
 //! | [`aave_v3`], [`compound_v3`], [`euler_v2`], [`morpho`] | lending markets |
+//! | [`morpho_oracle`] | what the price of a market of Morpho Blue is made of |
 //! | [`deposit_gate`] | whether a deposit and its redemption go through, simulated in one call |
 //! | [`part`] | shares of a whole |
 //! | [`governance`] | who can change a contract, after which delay |
@@ -29,6 +30,7 @@ pub mod governance;
 pub mod holders;
 pub mod metamorpho;
 pub mod morpho;
+pub mod morpho_oracle;
 pub mod part;
 pub mod question;
 mod scale;

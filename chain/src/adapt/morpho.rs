@@ -7,7 +7,7 @@
 //! withdrawal, loan and repayment does.
 
 use super::question::{Answers, Question, nonzero};
-use super::scale::{PPM, WAD, multiply_divide, per_second_to_ppm, ppm_of, wad_to_ppm};
+use super::scale::{PPM, WAD, multiply_divide, per_second_to_ppm, ppm_of, supply_rate, wad_to_ppm};
 use super::{Unknown, Value};
 use crate::abi::{Function, Word, keccak256};
 use crate::block::Address;
@@ -93,11 +93,7 @@ impl Totals {
 
     /// The rate that depositors get, in parts per million of a year: the borrow rate on the lent part, less the fee, rounded down.
     pub fn supply_rate_ppm(&self, borrow_rate_ppm: u32) -> Value<u32> {
-        let interest = u64::from(borrow_rate_ppm).checked_mul(self.utilization_ppm()?.into());
-        let kept = PPM.checked_sub(self.fee_ppm()?).ok_or(Unknown::Implausible)?;
-        let (rate, _) = multiply_divide(interest.ok_or(Unknown::Implausible)?.into(), kept.into(), 1_000_000_000_000)
-            .ok_or(Unknown::Implausible)?;
-        u32::try_from(rate).map_err(|_| Unknown::Implausible)
+        supply_rate(borrow_rate_ppm, self.utilization_ppm()?, self.fee_ppm()?)
     }
 
     /// Borrowed part of the supplied assets, in parts per million, rounded down; 0 for an empty market.

@@ -55,6 +55,14 @@ pub(super) fn ppm_of(part: u128, whole: u128) -> Value<u32> {
     u32::try_from(ppm).map_err(|_| Unknown::Implausible)
 }
 
+/// What depositors get of a borrow rate: the rate on the lent part, less the fee, rounded down. All in parts per million.
+pub(super) fn supply_rate(borrow_rate_ppm: u32, utilization_ppm: u32, fee_ppm: u32) -> Value<u32> {
+    let interest = u64::from(borrow_rate_ppm).checked_mul(utilization_ppm.into()).ok_or(Unknown::Implausible)?;
+    let kept = PPM.checked_sub(fee_ppm).ok_or(Unknown::Implausible)?;
+    let (rate, _) = multiply_divide(interest.into(), kept.into(), 1_000_000_000_000).ok_or(Unknown::Implausible)?;
+    u32::try_from(rate).map_err(|_| Unknown::Implausible)
+}
+
 /// A fraction scaled by 10^18 in parts per million, rounded down. Error: more than `max_ppm`.
 pub(super) fn wad_to_ppm(wad: u128, max_ppm: u32) -> Value<u32> {
     ppm_of(wad, WAD).and_then(|ppm| if ppm <= max_ppm { Ok(ppm) } else { Err(Unknown::Implausible) })

@@ -22,6 +22,17 @@ pub const MAX_RESERVES: usize = 128;
 /// Decimals of an oracle's prices: 8 where the base currency is the US dollar, 18 where it is the network's own.
 const MAX_PRICE_UNIT: u128 = 1_000_000_000_000_000_000;
 
+/// The questions for the pool and the asset of a supply token.
+pub fn token_step(supply_token: Address) -> Vec<Question> {
+    [Function::Pool, Function::UnderlyingAsset].map(|function| Question::new(supply_token, function)).into()
+}
+
+/// The pool and the asset that a contract names as those for which it is the supply token. Only the pool's own answer shows that it is.
+pub fn token(answers: &Answers, supply_token: Address) -> Value<(Address, Address)> {
+    let contract = |function| answers.contract(&Question::new(supply_token, function));
+    Ok((contract(Function::Pool)?, contract(Function::UnderlyingAsset)?))
+}
+
 /// The questions of the first step.
 pub fn first_step(pool: Address) -> Vec<Question> {
     [Function::GetReservesList, Function::AddressesProvider].map(|function| Question::new(pool, function)).into()

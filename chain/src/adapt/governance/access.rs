@@ -2,7 +2,7 @@
 
 use super::inspect::Found;
 use super::question::{Book, Code};
-use super::{Doubt, Link, MAX_MEMBERS, Part};
+use super::{Doubt, Link, MAX_MEMBERS, Options, Part};
 use crate::abi::{Function, Word, keccak256};
 use crate::adapt::{Unknown, Value};
 use crate::block::Address;
@@ -159,9 +159,10 @@ fn members(book: &Book<'_>, contract: Address, role: Word) -> Result<Vec<Address
 }
 
 /// Adds the controllers of the contract that the walk is about. Whether its code can be replaced.
-pub(super) fn target(book: &Book<'_>, contract: Address, code: Code, found: &mut Found) -> bool {
+pub(super) fn target(book: &Book<'_>, contract: Address, code: Code, options: &Options, found: &mut Found) -> bool {
     let is_proxy = proxy(book, contract, found);
-    owners(book, contract, 0, &OWNERS, found);
+    owners(book, contract, options.own_delay, &OWNERS, found);
+    owners(book, contract, options.own_delay, &options.more_owners, found);
     match has_roles(book, contract) {
         Ok(true) if is_proxy => roles(book, contract, 0, &[DEFAULT_ADMIN, role("UPGRADER_ROLE")], found),
         Ok(true) => roles(book, contract, 0, &[DEFAULT_ADMIN], found),

@@ -79,7 +79,7 @@ pub(super) fn inspect(book: &Book<'_>, address: Address, part: Part, options: &O
         Part::Target if code.is_account() => return Found::other(Doubt::NoCode),
         Part::Target => {
             let mut found = Found::new(Kind::Target { is_upgradeable: false });
-            let is_upgradeable = access::target(book, address, code, &mut found);
+            let is_upgradeable = access::target(book, address, code, options, &mut found);
             return Found { kind: Kind::Target { is_upgradeable }, ..found };
         }
         Part::Beacon if code.is_account() => return Found::other(Doubt::OtherContract),

@@ -25,7 +25,7 @@ mod weakest;
 pub use question::{Answer, Code, Question};
 pub use weakest::{Controlled, Delay, Signers, Step};
 
-use crate::abi::Word;
+use crate::abi::{Function, Word};
 use crate::block::Address;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
@@ -50,6 +50,10 @@ pub struct Options {
     /// Hashes of the code of Safes (the proxy's code and the code that it runs), timelocks, administrators of proxies, and beacons. If given,
     /// a controller with other code is unknown. If `None`, controllers are recognised by their functions alone.
     pub known_controllers: Option<BTreeSet<[u8; 32]>>,
+    /// Functions of the contract of the walk that name further owners, besides those under common names.
+    pub more_owners: Vec<Function>,
+    /// Seconds that the contract of the walk itself makes its owners wait.
+    pub own_delay: u64,
 }
 
 /// How a controller was reached.

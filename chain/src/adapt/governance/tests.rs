@@ -392,3 +392,15 @@ fn only_open_questions_are_answered_and_by_answers_of_their_kind() {
     assert_eq!(walk.record(&question, Answer::Code(Code::of(&[0]))), Err(NotAsked));
     assert!(walk.finished().is_none());
 }
+
+#[test]
+fn owners_under_other_names_and_a_delay_of_the_contracts_own_count() {
+    let (owner, curator) = (address(2), address(3));
+    let functions = [(Function::Owner, word(owner)), (Function::Curator, word(curator))];
+    let world = World::default().contract(TARGET, &functions).safe(owner, 3, 5, &[]);
+    let plain = world.graph(Options::default()).weakest();
+    assert_eq!((plain.timelock, plain.signers), (Delay::Seconds(0), Signers::Threshold { needed: 3, of: 5 }));
+    let options = Options { more_owners: vec![Function::Curator], own_delay: 86_400, ..Options::default() };
+    let delayed = world.graph(options).weakest();
+    assert_eq!((delayed.timelock, delayed.signers), (Delay::Seconds(86_400), Signers::Threshold { needed: 1, of: 1 }));
+}

@@ -71,6 +71,7 @@ pub enum ReadField {
     TimelockSeconds,
     Signers,
     IsShutdown,
+    Exit,
     TvlUsd,
     TvlNative,
     PricePerShare,
@@ -80,6 +81,9 @@ pub enum ReadField {
     Utilization,
     BaseApr,
     BorrowApr,
+    ActiveLoansUsd,
+    BorrowStatus,
+    BadDebtUsd,
     NeedsRiskReview,
 }
 
@@ -91,11 +95,12 @@ pub enum ReadTable {
 }
 
 impl ReadField {
-    pub const ALL: [ReadField; 14] = [
+    pub const ALL: [ReadField; 18] = [
         ReadField::IsImmutable,
         ReadField::TimelockSeconds,
         ReadField::Signers,
         ReadField::IsShutdown,
+        ReadField::Exit,
         ReadField::TvlUsd,
         ReadField::TvlNative,
         ReadField::PricePerShare,
@@ -105,6 +110,9 @@ impl ReadField {
         ReadField::Utilization,
         ReadField::BaseApr,
         ReadField::BorrowApr,
+        ReadField::ActiveLoansUsd,
+        ReadField::BorrowStatus,
+        ReadField::BadDebtUsd,
         ReadField::NeedsRiskReview,
     ];
 
@@ -115,6 +123,7 @@ impl ReadField {
             ReadField::TimelockSeconds => "timelock_seconds",
             ReadField::Signers => "signers",
             ReadField::IsShutdown => "is_shutdown",
+            ReadField::Exit => "exit",
             ReadField::TvlUsd => "tvl_usd",
             ReadField::TvlNative => "tvl_native",
             ReadField::PricePerShare => "price_per_share",
@@ -124,15 +133,25 @@ impl ReadField {
             ReadField::Utilization => "utilization",
             ReadField::BaseApr => "base_apr",
             ReadField::BorrowApr => "borrow_apr",
+            ReadField::ActiveLoansUsd => "active_loans_usd",
+            ReadField::BorrowStatus => "borrow_status",
+            ReadField::BadDebtUsd => "bad_debt_usd",
             ReadField::NeedsRiskReview => "needs_risk_review",
         }
     }
 
+    /// Whether the column says who controls a vault.
+    pub fn is_control(self) -> bool {
+        matches!(self, ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers)
+    }
+
     pub fn table(self) -> ReadTable {
         match self {
-            ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers | ReadField::IsShutdown => {
-                ReadTable::Vault
-            }
+            ReadField::IsImmutable
+            | ReadField::TimelockSeconds
+            | ReadField::Signers
+            | ReadField::IsShutdown
+            | ReadField::Exit => ReadTable::Vault,
             _ => ReadTable::VaultState,
         }
     }
@@ -141,7 +160,12 @@ impl ReadField {
     pub fn is_nullable(self) -> bool {
         !matches!(
             self,
-            ReadField::IsShutdown | ReadField::DepositStatus | ReadField::WithdrawStatus | ReadField::NeedsRiskReview
+            ReadField::IsShutdown
+                | ReadField::Exit
+                | ReadField::DepositStatus
+                | ReadField::WithdrawStatus
+                | ReadField::BorrowStatus
+                | ReadField::NeedsRiskReview
         )
     }
 }

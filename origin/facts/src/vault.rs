@@ -246,6 +246,8 @@ impl VaultState {
             ReadField::Utilization => self.utilization = value.as_f64(),
             ReadField::BaseApr => self.base_apr = value.as_f64(),
             ReadField::BorrowApr => self.borrow_apr = value.as_f64(),
+            ReadField::ActiveLoansUsd => self.active_loans_usd = value.as_f64(),
+            ReadField::BadDebtUsd => self.bad_debt_usd = value.as_f64(),
             ReadField::NeedsRiskReview => self.needs_risk_review = value.as_bool().unwrap_or_default(),
             ReadField::DepositStatus => {
                 self.deposit_status = Deserialize::deserialize(value).unwrap_or(self.deposit_status);
@@ -253,7 +255,14 @@ impl VaultState {
             ReadField::WithdrawStatus => {
                 self.withdraw_status = Deserialize::deserialize(value).unwrap_or(self.withdraw_status);
             }
-            ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers | ReadField::IsShutdown => {}
+            ReadField::BorrowStatus => {
+                self.borrow_status = Deserialize::deserialize(value).unwrap_or(self.borrow_status);
+            }
+            ReadField::IsImmutable
+            | ReadField::TimelockSeconds
+            | ReadField::Signers
+            | ReadField::IsShutdown
+            | ReadField::Exit => {}
         }
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! ```json
 //! "read": {"every_seconds": 3600,
-//!   "protocols": {"example-vaults": {"control": true}},
-//!   "prices": {"0x<asset>": {"feed": "0x<feed>", "heartbeat_seconds": 86400}}}
+//!   "protocols": {"example-vaults": {"control": true}, "example-curators": {"adapter": "metamorpho", "control": true}},
+//!   "prices": {"0x<asset>": {"feed": "0x<feed>", "heartbeat_seconds": 86400}},
+//!   "oracles": {"0x<contract>": "push_feed"},
+//!   "oracle_factories": ["0x<factory>"]}
 //! ```
 
 use rds_chain::Address;
+use rds_shared::scoring::vault::Oracle;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Seconds between two readings of a chain for which the file states none.
 const EVERY_SECONDS: u32 = 3_600;
@@ -22,10 +25,14 @@ const MAX_HEARTBEAT_SECONDS: u64 = 604_800;
 pub struct Reads {
     /// Seconds between two readings.
     pub every_seconds: u32,
-    /// The protocols whose vaults are read, by id. They must be vaults of ERC-4626.
+    /// The protocols whose vaults are read, by id.
     pub protocols: BTreeMap<String, ProtocolReads>,
     /// Feeds of prices in USD, by asset.
     pub prices: BTreeMap<Address, PriceFeed>,
+    /// Contracts from which lending markets take prices and that the operator has looked at, with what they are.
+    pub oracles: BTreeMap<Address, Oracle>,
+    /// Factories of Morpho's oracles: an oracle that one of them made is what its parts are.
+    pub oracle_factories: BTreeSet<Address>,
     /// How new vaults are found; `None` if they are not looked for.
     pub discovery: Option<Discovery>,
 }
@@ -42,10 +49,41 @@ pub struct Discovery {
     pub protocol: Option<String>,
 }
 
-/// What is read of a protocol's vaults besides their state.
+/// What the vaults of a protocol are, which says how they are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Adapter {
+    /// Vaults of ERC-4626, of which nothing else is known.
+    #[default]
+    Erc4626,
+    /// Vaults of ERC-4626 some of which are asynchronous, as ERC-7540 says.
+    Erc7540,
+    /// Vaults of MetaMorpho, which lend in markets of Morpho Blue.
+    Metamorpho,
+    /// Vaults of Euler v2.
+    EulerV2,
+    /// Vaults of Yearn v3, which put their asset into other vaults.
+    YearnV3,
+    /// Supply tokens of pools of Aave v3 and its forks.
+    AaveV3,
+    /// Markets of Compound v3.
+    CompoundV3,
+}
+
+impl Adapter {
+    /// Whether the vaults have the functions of ERC-4626.
+    pub fn is_erc4626(self) -> bool {
+        !matches!(self, Adapter::AaveV3 | Adapter::CompoundV3)
+    }
+}
+
+/// What is read of a protocol's vaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProtocolReads {
+    /// What the vaults of the protocol are.
+    #[serde(default)]
+    pub adapter: Adapter,
     /// Whether owners, roles and proxies of a vault's contract show who controls the vault. They do not where the protocol's other
     /// contracts decide, or where the vault has a timelock of its own kind.
     #[serde(default)]
@@ -68,6 +106,10 @@ pub(crate) struct ReadsRow {
     protocols: BTreeMap<String, ProtocolReads>,
     #[serde(default)]
     prices: BTreeMap<String, PriceRow>,
+    #[serde(default)]
+    oracles: BTreeMap<String, Oracle>,
+    #[serde(default)]
+    oracle_factories: Vec<String>,
     discovery: Option<Discovery>,
 }
 
@@ -100,10 +142,31 @@ pub(crate) fn reads(row: ReadsRow, path: &str, mut fault: impl FnMut(String, &st
             (_, Err(_)) => fault(format!("{field}.feed"), "must be an address: 0x and 40 hex digits"),
         }
     }
+    let mut oracles = BTreeMap::new();
+    for (contract, oracle) in row.oracles {
+        let field = format!("{path}.oracles.{contract}");
+        match contract.parse::<Address>() {
+            Ok(contract) if oracles.insert(contract, oracle).is_some() => {
+                fault(field, "the contract stands in the file twice");
+            }
+            Ok(_) => {}
+            Err(_) => fault(field, "must be an address: 0x and 40 hex digits"),
+        }
+    }
+    let mut oracle_factories = BTreeSet::new();
+    for (at, factory) in row.oracle_factories.into_iter().enumerate() {
+        match factory.parse::<Address>() {
+            Ok(factory) => drop(oracle_factories.insert(factory)),
+            Err(_) => {
+                fault(format!("{path}.oracle_factories[{at}]"), "must be an address: 0x and 40 hex digits");
+            }
+        }
+    }
     if let Some(protocol) = row.discovery.as_ref().and_then(|it| it.protocol.as_ref())
         && !row.protocols.contains_key(protocol)
     {
         fault(format!("{path}.discovery.protocol"), "must be one of protocols, or its vaults would not be read");
     }
-    Reads { every_seconds, protocols: row.protocols, prices, discovery: row.discovery }
+    let ReadsRow { protocols, discovery, .. } = row;
+    Reads { every_seconds, protocols, prices, oracles, oracle_factories, discovery }
 }

@@ -1,11 +1,13 @@
 //! Who controls a vault, and after which delay.
 
 use super::observed::{self, AgreedCall, ReadBlock};
+use rds_chain::abi::Function;
 use rds_chain::adapt::governance::{Controlled, Delay, Options, Question, Signers, Walk};
 use rds_chain::{Address, Block};
 use rds_facts::{ChainReading, ReadField};
 use rds_rpc::agree::Reader;
 use rds_rpc::ask::AgreedAnswer;
+use rds_rpc::reads::Adapter;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,9 +23,10 @@ pub(super) async fn read(
     at: &ReadBlock,
     vault_id: &str,
     contract: Address,
+    options: Options,
     dissent: &mut BTreeMap<String, u64>,
 ) -> Vec<ChainReading> {
-    let mut walk = Walk::new(contract, Options::default());
+    let mut walk = Walk::new(contract, options);
     let mut asked: Vec<(Question, AgreedAnswer)> = Vec::new();
     while walk.finished().is_none() {
         let open: Vec<Question> = walk.next().cloned().collect();
@@ -50,6 +53,20 @@ pub(super) async fn read(
         (ReadField::Signers, signers(&controlled)),
     ];
     values.into_iter().filter_map(|(field, value)| at.reading(vault_id, field, value, &from)).collect()
+}
+
+/// How the owners of a protocol's vaults are named, and how long the vault itself makes them wait.
+///
+/// In MetaMorpho the owner and the curator can raise the risk, after the vault's own delay; fees and the division among markets that are
+/// already allowed change at once.
+pub(super) fn options(adapter: Adapter, own_delay: u64) -> Options {
+    let more_owners = match adapter {
+        Adapter::Metamorpho => vec![Function::Curator],
+        Adapter::EulerV2 => vec![Function::GovernorAdmin],
+        Adapter::YearnV3 => vec![Function::RoleManager],
+        Adapter::Erc4626 | Adapter::Erc7540 | Adapter::AaveV3 | Adapter::CompoundV3 => Vec::new(),
+    };
+    Options { more_owners, own_delay, ..Options::default() }
 }
 
 fn is_immutable(controlled: &Controlled) -> Value {

@@ -19,7 +19,7 @@ use rds_shared::scoring::asset::AssetCategory;
 use rds_shared::scoring::vault::{AssetMode, Exit, Source};
 use rds_shared::wire::Timestamp;
 use rds_store::chains::Known;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ pub(super) async fn search(
             let asset_is_known = known.assets.contains(&candidate.asset_address)
                 || found.assets.iter().any(|asset| asset.address.as_ref() == Some(&candidate.asset_address));
             if !asset_is_known {
-                found.assets.push(asset(at, &candidate));
+                found.assets.push(asset(at, &candidate.asset_address, candidate.asset_symbol.clone()));
             }
             found.vaults.push(vault(at, &candidate, protocol, first_seen_at));
         }
@@ -142,22 +142,54 @@ async fn texts(reader: &Reader, block: &Block, vault: Address, asset: Address) -
         .collect()
 }
 
+/// Most assets that are added to the registry in one cycle because vaults hold them.
+const MAX_ASSETS: usize = 64;
+
+/// These tokens as rows of the registry. A contract without decimals is no token.
+pub(super) async fn assets(
+    reader: &mut Reader,
+    block: &Block,
+    at: &ReadBlock,
+    contracts: &BTreeSet<Address>,
+) -> Vec<Asset> {
+    let contracts: Vec<Address> = contracts.iter().copied().take(MAX_ASSETS).collect();
+    let mut unused = States::default();
+    let decimals = state::fields(reader, block, &contracts, &[Field::new(Function::Decimals)], &mut unused).await;
+    let questions: Vec<Question> = contracts
+        .iter()
+        .map(|contract| Question::Call { contract: *contract, data: Call::new(Function::Symbol.selector()).encode() })
+        .collect();
+    let symbols = reader.answers(block, &questions).await;
+    let mut assets = Vec::new();
+    for ((contract, decimals), symbol) in contracts.iter().zip(&decimals).zip(&symbols) {
+        let is_token = decimals.first().and_then(state::word).is_some_and(|it| erc4626::decimals(it).is_ok());
+        let symbol = match &symbol.answer {
+            Answer::Call(answer) => token::text(Some(answer), token::MAX_TEXT_BYTES).ok(),
+            _ => None,
+        };
+        if is_token {
+            assets.push(asset(at, &contract.to_string(), symbol));
+        }
+    }
+    assets
+}
+
 /// The id of an asset that discovery adds to the registry.
 fn asset_id(at: &ReadBlock, address: &str) -> String {
     format!("token-{}-{address}", at.chain_id)
 }
 
 /// The asset as a row of the registry, of which only the contract is known.
-fn asset(at: &ReadBlock, found: &ChainCandidate) -> Asset {
+fn asset(at: &ReadBlock, address: &str, symbol: Option<String>) -> Asset {
     Asset {
         kind: Kind,
         observed_at: at.time,
         source: at.source(),
-        id: asset_id(at, &found.asset_address),
+        id: asset_id(at, address),
         discovered_at: At::default(),
         chain_id: at.chain_id,
-        address: Some(found.asset_address.clone()),
-        symbol: found.asset_symbol.clone().unwrap_or_else(|| "unknown".to_owned()),
+        address: Some(address.to_owned()),
+        symbol: symbol.unwrap_or_else(|| "unknown".to_owned()),
         name: None,
         category: AssetCategory::Unreviewed,
         tags: Vec::new(),

@@ -1,8 +1,9 @@
-//! What vaults hold.
+//! What vaults hold, as observations.
 //!
 //! Of a vault of ERC-4626 without an adapter of its own, only this is shown by its contracts: if it holds as much of its asset as it manages,
 //! then the asset is all that it has. Otherwise the rest is elsewhere: what was read before ends, and what a source stated stays.
 
+use super::adapters::{Holdings, Registry};
 use super::observed::{AgreedCall, REWRITE_SECONDS, ReadBlock};
 use super::state::{self, States, Vault};
 use rds_chain::abi::{Function, Word};
@@ -29,69 +30,80 @@ pub(super) struct Managed<'a> {
     pub seen: AgreedCall,
 }
 
-/// The exposures of the vaults whose assets all lie in the vault, unless the store has them already.
+/// What the vaults hold of their own asset, by place: all that they manage, or no one can tell.
 pub(super) async fn idle(
     reader: &mut Reader,
     block: &Block,
-    at: &ReadBlock,
-    managed: &[Managed<'_>],
-    asset_ids: &BTreeMap<String, String>,
-    known: &BTreeMap<String, KnownExposure>,
+    registry: &Registry,
+    managed: &[(usize, Managed<'_>)],
     states: &mut States,
-) -> Vec<Exposure> {
-    let mut by_asset: BTreeMap<Address, Vec<&Managed<'_>>> = BTreeMap::new();
+) -> Vec<(usize, Holdings)> {
+    let mut by_asset: BTreeMap<Address, Vec<&(usize, Managed<'_>)>> = BTreeMap::new();
     for it in managed {
-        by_asset.entry(it.asset).or_default().push(it);
+        by_asset.entry(it.1.asset).or_default().push(it);
     }
-    let mut exposures = Vec::new();
+    let mut found = Vec::new();
     for (asset, vaults) in by_asset {
-        let Some(asset_id) = asset_ids.get(&asset.to_string()) else { continue };
+        let Some(asset_id) = registry.assets.get(&asset.to_string()) else { continue };
         for vaults in vaults.chunks(VAULTS_A_REQUEST) {
             let balances: Vec<Field> =
-                vaults.iter().map(|it| Field::with(Function::BalanceOf, Word::from_address(it.vault.1))).collect();
+                vaults.iter().map(|(_, it)| Field::with(Function::BalanceOf, Word::from_address(it.vault.1))).collect();
             let seen = state::fields(reader, block, &[asset], &balances, states).await;
             let seen = seen.into_iter().next().unwrap_or_default();
-            for (it, balance) in vaults.iter().zip(seen) {
-                let (Some(held), Some(seen)) = (state::word(&balance), &balance.seen) else { continue };
-                let known = known.get(it.vault.0);
-                let exposure = match held >= it.total {
-                    true => exposure(at, it, Some(asset_id), [&it.seen, seen]),
-                    // What was read before does not hold any more, and what a source stated is no less true.
-                    false if known.is_some_and(|known| known.is_read) => exposure(at, it, None, [&it.seen, seen]),
-                    false => continue,
+            for ((place, it), balance) in vaults.iter().zip(seen) {
+                let (Some(held), Some(seen)) = (state::word(&balance), balance.seen) else { continue };
+                let from = vec![it.seen.clone(), seen];
+                let all = || ExposurePart::plain(Some(asset_id.clone()), None, Share(1_000_000));
+                let holdings = match held >= it.total {
+                    true => {
+                        Holdings { status: ExposuresStatus::Observed, parts: vec![all()], missing: Vec::new(), from }
+                    }
+                    false => Holdings::unavailable(from),
                 };
-                exposures.extend(is_changed(&exposure, known, at.time).then_some(exposure));
+                found.push((*place, holdings));
             }
         }
     }
-    exposures
+    found
 }
 
-fn is_changed(exposure: &Exposure, known: Option<&KnownExposure>, now: At) -> bool {
-    known.is_none_or(|known| {
-        let is_same = serde_json::to_value(&exposure.parts).is_ok_and(|parts| parts == known.parts);
-        !is_same || now.0.seconds_since(known.observed_at.0) >= REWRITE_SECONDS
-    })
-}
-
-/// The vault holds this asset and nothing else; without an asset, what it holds is not known.
-fn exposure(at: &ReadBlock, it: &Managed<'_>, asset_id: Option<&String>, from: [&AgreedCall; 2]) -> Exposure {
-    let part = |asset_id: &String| ExposurePart::plain(Some(asset_id.clone()), None, Share(1_000_000));
-    Exposure {
+/// The observation of what a vault holds, unless the store has it already. What nobody can tell is observed only if more was read before:
+/// what a source stated is no less true.
+pub(super) fn exposure(
+    at: &ReadBlock,
+    vault_id: &str,
+    holdings: Holdings,
+    known: Option<&KnownExposure>,
+) -> Option<Exposure> {
+    let Holdings { status, parts, from, .. } = holdings;
+    if status == ExposuresStatus::Unavailable && !known.is_some_and(|known| known.is_read) {
+        return None;
+    }
+    let agreed = from.iter().map(|seen| seen.agreed).min()?;
+    let exposure = Exposure {
         kind: Kind,
         observed_at: at.time,
         source: at.source(),
-        vault_id: it.vault.0.to_owned(),
-        status: asset_id.map_or(ExposuresStatus::Unavailable, |_| ExposuresStatus::Observed),
-        parts: asset_id.map(part).into_iter().collect(),
+        vault_id: vault_id.to_owned(),
+        status,
+        parts,
         basis: None,
         evidence: Some(ChainEvidence {
             chain_id: u64::try_from(at.chain_id).unwrap_or_default(),
             block_number: u64::try_from(at.number).unwrap_or_default(),
             block_hash: at.hash.clone(),
-            calls: from.iter().map(|seen| seen.call.clone()).collect(),
-            agreed: from.iter().map(|seen| seen.agreed).min().unwrap_or_default(),
+            calls: from.into_iter().map(|seen| seen.call).collect(),
+            agreed,
             asked: at.asked,
         }),
-    }
+    };
+    is_changed(&exposure, known, at.time).then_some(exposure)
+}
+
+fn is_changed(exposure: &Exposure, known: Option<&KnownExposure>, now: At) -> bool {
+    known.is_none_or(|known| {
+        let is_same = serde_json::to_value(&exposure.parts).is_ok_and(|parts| parts == known.parts)
+            && exposure.status.as_str() == known.status;
+        !is_same || now.0.seconds_since(known.observed_at.0) >= REWRITE_SECONDS
+    })
 }

@@ -3,6 +3,9 @@
 //! | file | content |
 //! |---|---|
 //! | `cycle.rs` | one reading of one chain: the block, what is due, the commit |
+//! | `vaults.rs` | what is read of the vaults in it |
+//! | `adapters/` | what the contracts of a protocol show of its vaults |
+//! | `asked.rs` | answers to the questions of adapters |
 //! | `state.rs` | amounts, prices and limits of vaults |
 //! | `exposures.rs` | what vaults hold |
 //! | `discovery.rs` | vaults that the registry does not have |
@@ -17,6 +20,8 @@
 //! - Readings and the cursor are committed together, through `rds_engine::ingest::commit`. A block read twice is one observation.
 //! - A failure of a provider is never a reading, and a value counts only if enough operators name it.
 
+mod adapters;
+mod asked;
 mod control;
 mod cycle;
 mod discovery;
@@ -25,6 +30,7 @@ pub mod halt;
 mod meters;
 mod observed;
 mod state;
+mod vaults;
 
 pub use meters::ChainMeters;
 

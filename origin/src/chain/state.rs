@@ -34,23 +34,34 @@ pub(super) struct VaultState {
 #[derive(Debug, Default)]
 pub(super) struct States {
     pub vaults: Vec<VaultState>,
+    /// Prices in USD, of the assets that have one.
+    pub prices: BTreeMap<Address, Price>,
     /// How often each operator answered otherwise than the others.
     pub dissent: BTreeMap<String, u64>,
 }
 
 /// A price in USD with the calls that it comes from.
-struct Price {
+#[derive(Debug, Clone)]
+pub(super) struct Price {
     usd: f64,
-    from: Vec<AgreedCall>,
+    pub from: Vec<AgreedCall>,
 }
 
-/// Reads the state of `vaults` at `block`.
+impl Price {
+    /// What an amount in whole units is worth, in USD.
+    pub fn of(&self, amount: f64) -> f64 {
+        cents(amount * self.usd)
+    }
+}
+
+/// Reads the state of `vaults` at `block`, and the prices of their assets and of `more_assets`.
 pub(super) async fn read(
     reader: &mut Reader,
     block: &Block,
     at: &ReadBlock,
     reads: &Reads,
     vaults: &[Vault<'_>],
+    more_assets: Vec<Address>,
 ) -> States {
     let mut states = States::default();
     let contracts: Vec<Address> = vaults.iter().map(|(_, contract)| *contract).collect();
@@ -66,7 +77,9 @@ pub(super) async fn read(
     let of_asset = [Field::new(Function::Decimals), Field::new(Function::TotalSupply)];
     let tokens = fields(reader, block, &assets, &of_asset, &mut states).await;
     let tokens: BTreeMap<Address, Vec<AgreedField>> = assets.iter().copied().zip(tokens).collect();
-    let prices = prices(reader, block, reads, &assets, &mut states).await;
+    let priced: BTreeSet<Address> = assets.into_iter().chain(more_assets).collect();
+    let priced: Vec<Address> = priced.into_iter().collect();
+    let prices = prices(reader, block, reads, &priced, &mut states).await;
     let share_values = share_values(reader, block, &contracts, &parsed, &mut states).await;
 
     for (position, ((id, _), (vault, first))) in vaults.iter().zip(parsed.iter().zip(&first)).enumerate() {
@@ -82,6 +95,7 @@ pub(super) async fn read(
         };
         states.vaults.push(answers.state());
     }
+    states.prices = prices;
     states
 }
 
@@ -250,7 +264,7 @@ impl VaultAnswers<'_> {
             add(ReadField::TvlNative, amount, &[seen, decimals_seen]);
             if let Some(price) = self.price {
                 let from: Vec<&AgreedCall> = [seen, decimals_seen].into_iter().chain(&price.from).collect();
-                add(ReadField::TvlUsd, cents(amount * price.usd), &from);
+                add(ReadField::TvlUsd, price.of(amount), &from);
             }
         }
         if let Some(value) = self.share_value
@@ -275,7 +289,7 @@ impl VaultAnswers<'_> {
             else {
                 return None;
             };
-            let usd = cents(units(amount, decimals)? * price.usd);
+            let usd = price.of(units(amount, decimals)?);
             let from: Vec<&AgreedCall> = [seen, of_asset].into_iter().chain(&price.from).collect();
             // More than a trillion USD is no limit.
             (usd <= 1e12).then(|| self.at.reading(self.id, ReadField::DepositCapacityUsd, number(usd), &from)).flatten()
@@ -285,7 +299,7 @@ impl VaultAnswers<'_> {
 }
 
 /// An integer of a token's smallest units as whole units: the nearest number of 64 bits. `None` above 2^128.
-fn units(amount: Word, decimals: u8) -> Option<f64> {
+pub(super) fn units(amount: Word, decimals: u8) -> Option<f64> {
     format!("{}e-{decimals}", amount.to_u128().ok()?).parse().ok()
 }
 

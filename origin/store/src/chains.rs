@@ -130,10 +130,19 @@ pub async fn asset_ids(db: &Db, chain_id: i64) -> Result<BTreeMap<String, String
     Ok(rows.into_iter().collect())
 }
 
+/// The ids of the chain's vaults, by contract. Of two vaults with one contract, the first in id order counts.
+pub async fn vault_ids(db: &Db, chain_id: i64) -> Result<BTreeMap<String, String>, StoreError> {
+    let sql =
+        "SELECT DISTINCT ON (address) address, id FROM vault WHERE chain_id = $1 AND is_active ORDER BY address, id";
+    let rows: Vec<(String, String)> = sqlx::query_as(sql).bind(chain_id).fetch_all(&db.pool).await?;
+    Ok(rows.into_iter().collect())
+}
+
 /// A vault's newest exposures.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct KnownExposure {
     pub vault_id: String,
+    pub status: String,
     pub parts: Value,
     pub observed_at: At,
     /// Whether they were read on the chain.
@@ -142,7 +151,7 @@ pub struct KnownExposure {
 
 /// The newest exposures of the chain's vaults, by vault.
 pub async fn exposures(db: &Db, chain_id: i64) -> Result<BTreeMap<String, KnownExposure>, StoreError> {
-    let sql = "SELECT e.vault_id, e.parts, e.observed_at, e.evidence IS NOT NULL AS is_read FROM exposure e JOIN vault v ON v.id = e.vault_id WHERE v.chain_id = $1";
+    let sql = "SELECT e.vault_id, e.status, e.parts, e.observed_at, e.evidence IS NOT NULL AS is_read FROM exposure e JOIN vault v ON v.id = e.vault_id WHERE v.chain_id = $1";
     let rows: Vec<KnownExposure> = sqlx::query_as(sql).bind(chain_id).fetch_all(&db.pool).await?;
     Ok(rows.into_iter().map(|row| (row.vault_id.clone(), row)).collect())
 }

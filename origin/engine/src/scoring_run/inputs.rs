@@ -270,6 +270,8 @@ impl Sources {
                 ReadField::Signers => &[InputField::Signers],
                 ReadField::TvlUsd => &[InputField::TvlUsd],
                 ReadField::Utilization => &[InputField::Utilization],
+                ReadField::BadDebtUsd => &[InputField::BadDebt],
+                ReadField::Exit => &[InputField::Exit],
                 ReadField::BaseApr => &[InputField::BaseApr],
                 ReadField::NeedsRiskReview => &[InputField::NeedsRiskReview],
                 _ => &[],

@@ -3,13 +3,14 @@
 use super::fields::Check;
 use rds_facts::{ChainCandidate, ChainReading, ChainRetraction, ChainSync, ReadField, Signing};
 use rds_shared::model::ids::VaultId;
-use rds_shared::model::status::{DepositStatus, WithdrawStatus};
+use rds_shared::model::status::{BorrowStatus, DepositStatus, WithdrawStatus};
 use rds_shared::scoring::provenance::{CallMethod, ChainCall, ChainEvidence};
+use rds_shared::scoring::vault::Exit;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Maximum calls of one reading.
-const MAX_CALLS: usize = 64;
+const MAX_CALLS: usize = 512;
 /// Maximum characters of a call's data or answer.
 const MAX_CALL_HEX: usize = 32_770;
 
@@ -122,7 +123,9 @@ impl Check {
             }
             F::DepositStatus => drop(self.typed::<DepositStatus>(value, "a deposit status")),
             F::WithdrawStatus => drop(self.typed::<WithdrawStatus>(value, "a withdrawal status")),
-            F::TvlUsd | F::DepositCapacityUsd => {
+            F::BorrowStatus => drop(self.typed::<BorrowStatus>(value, "a borrow status")),
+            F::Exit => drop(self.typed::<Exit>(value, "a way to exit")),
+            F::TvlUsd | F::DepositCapacityUsd | F::ActiveLoansUsd | F::BadDebtUsd => {
                 let amount = self.typed(value, "a number");
                 self.amount("value", amount);
             }

@@ -1,4 +1,5 @@
-// Compiles World.sol: node compile.mjs FOLDER, where FOLDER has npm's solc 0.8.37 installed. Writes world.json beside this file.
+// Compiles World.sol and Lending.sol: node compile.mjs FOLDER, where FOLDER has npm's solc 0.8.37 installed. Writes world.json and
+// lending.json beside this file, each with the contracts of its own source.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,9 +7,10 @@ import { join } from 'node:path';
 
 const here = import.meta.dirname;
 const solc = createRequire(join(process.argv[2], 'package.json'))('solc');
+const names = ['World.sol', 'Lending.sol'];
 const input = {
   language: 'Solidity',
-  sources: { 'World.sol': { content: readFileSync(join(here, 'World.sol'), 'utf8') } },
+  sources: Object.fromEntries(names.map((name) => [name, { content: readFileSync(join(here, name), 'utf8') }])),
   settings: {
     evmVersion: 'london',
     optimizer: { enabled: true, runs: 1 },
@@ -19,8 +21,10 @@ const input = {
 const output = JSON.parse(solc.compile(JSON.stringify(input)));
 const faults = (output.errors ?? []).filter(({ severity }) => severity === 'error');
 if (faults.length > 0) throw new Error(faults.map(({ formattedMessage }) => formattedMessage).join('\n'));
-const contracts = Object.entries(output.contracts['World.sol']).map(([name, { evm }]) => [
-  name,
-  { bytecode: `0x${evm.bytecode.object}`, functions: evm.methodIdentifiers },
-]);
-writeFileSync(join(here, 'world.json'), `${JSON.stringify(Object.fromEntries(contracts), null, 2)}\n`);
+for (const name of names) {
+  const contracts = Object.entries(output.contracts[name])
+    .filter(([, { evm }]) => evm.bytecode.object !== '')
+    .map(([contract, { evm }]) => [contract, { bytecode: `0x${evm.bytecode.object}`, functions: evm.methodIdentifiers }]);
+  const file = name.replace('.sol', '.json').toLowerCase();
+  writeFileSync(join(here, file), `${JSON.stringify(Object.fromEntries(contracts), null, 2)}\n`);
+}

@@ -114,6 +114,7 @@ fn e2e_environment(cache: &Cache) -> Result<BTreeMap<&'static str, OsString>> {
     let there = [
         ("RDS_XTASK", Some(std::env::current_exe()?.into())),
         ("RDS_WORKERD", Some(provision::npm::workerd(cache)?.into())),
+        ("RDS_PROTOCOLS", Some(provision::npm::protocols(cache)?.into())),
         ("RDS_CHROMIUM", Some(browser.program.into())),
         ("RDS_CHROMIUM_LIBS", browser.libraries),
         ("FONTCONFIG_PATH", browser.fonts.map(Into::into)),

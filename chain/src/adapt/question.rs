@@ -113,6 +113,11 @@ impl Answers {
         self.insert(question, result);
     }
 
+    /// What was answered to a question; `None` if nothing is known of it.
+    pub fn get(&self, question: &Question) -> Option<&CallResult> {
+        self.0.get(question)
+    }
+
     /// The return data of a call, at least one word.
     pub fn data(&self, question: &Question) -> Value<Data<'_>> {
         match self.0.get(question) {

@@ -296,6 +296,37 @@ mod tests {
     }
 
     #[test]
+    fn adapters_and_price_sources_are_named_in_the_file() {
+        let read = |read: &str| {
+            parse(&format!(
+                r#"{{"chains": [{{"chain_id": 1, "quorum": 1, "trust_one_operator": true, "read": {read},
+                    "providers": [{{"url": "http://127.0.0.1:8545"}}]}}]}}"#
+            ))
+        };
+        let oracle = "0x00000000000000000000000000000000000000a5";
+        let found = read(&format!(
+            r#"{{"protocols": {{"p": {{"adapter": "aave_v3"}}, "q": {{}}}}, "oracles": {{"{oracle}": "twap"}}, "oracle_factories": ["{oracle}"]}}"#
+        ));
+        let reads = found.unwrap().chains.remove(0).reads.unwrap();
+        assert_eq!(reads.protocols["p"].adapter, crate::reads::Adapter::AaveV3);
+        assert!(reads.protocols["q"].adapter.is_erc4626());
+        assert_eq!((reads.oracles.len(), reads.oracle_factories.len()), (1, 1));
+        let faults = read(r#"{"oracles": {"0x1": "twap"}, "oracle_factories": ["0x2"]}"#).unwrap_err();
+        let expected = [
+            "chains[0].read.oracles.0x1: must be an address: 0x and 40 hex digits",
+            "chains[0].read.oracle_factories[0]: must be an address: 0x and 40 hex digits",
+        ];
+        assert_eq!(faults, expected);
+        for (wrong, field) in [
+            (r#"{"protocols": {"p": {"adapter": "aave_v9"}}}"#, "chains[0].read.protocols.p.adapter: "),
+            (r#"{"oracles": {"0x00000000000000000000000000000000000000a5": "rumour"}}"#, "chains[0].read.oracles."),
+        ] {
+            let fault = read(wrong).unwrap_err().remove(0);
+            assert!(fault.starts_with(field), "{fault}");
+        }
+    }
+
+    #[test]
     fn one_operator_with_two_providers_is_not_enough_for_two() {
         let file = r#"{"chains": [{"chain_id": 1, "quorum": 2, "providers": [
             {"url": "https://a.example.org"}, {"url": "https://b.example.org"}]}]}"#;

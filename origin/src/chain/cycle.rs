@@ -45,6 +45,12 @@ impl From<IngestError> for CycleError {
     fn from(error: IngestError) -> Self {
         match error {
             IngestError::Store(error) => CycleError::Store(error),
+            IngestError::Faults(faults) => {
+                let first = faults.clone().into_listed().first().map(|fault| {
+                    format!("; the first: {} {}", fault.field.as_deref().unwrap_or_default(), fault.reason)
+                });
+                CycleError::Refused(format!("{} faults{}", faults.total(), first.unwrap_or_default()))
+            }
             error => CycleError::Refused(error.to_string()),
         }
     }
@@ -103,6 +109,7 @@ pub(super) async fn run(
     let read = cycle.read(reader, new, since).await?;
     let committed = u64::try_from(read.readings.len()).unwrap_or(u64::MAX);
     read.assets.into_iter().for_each(|it| add(&mut batch, Observation::Asset(Box::new(it)), meter));
+    read.feeds.into_iter().for_each(|it| add(&mut batch, Observation::OracleFeed(Box::new(it)), meter));
     read.readings.into_iter().for_each(|it| add(&mut batch, Observation::ChainReading(Box::new(it)), meter));
     read.exposures.into_iter().for_each(|it| add(&mut batch, Observation::Exposure(it), meter));
     batch.push(Observation::ChainSync(ChainSync {

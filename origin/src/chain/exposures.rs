@@ -55,9 +55,13 @@ pub(super) async fn idle(
                 let from = vec![it.seen.clone(), seen];
                 let all = || ExposurePart::plain(Some(asset_id.clone()), None, Share(1_000_000));
                 let holdings = match held >= it.total {
-                    true => {
-                        Holdings { status: ExposuresStatus::Observed, parts: vec![all()], missing: Vec::new(), from }
-                    }
+                    true => Holdings {
+                        status: ExposuresStatus::Observed,
+                        parts: vec![all()],
+                        missing: Vec::new(),
+                        sources: Vec::new(),
+                        from,
+                    },
                     false => Holdings::unavailable(from),
                 };
                 found.push((*place, holdings));

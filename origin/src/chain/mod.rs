@@ -8,6 +8,7 @@
 //! | `asked.rs` | answers to the questions of adapters |
 //! | `state.rs` | amounts, prices and limits of vaults |
 //! | `exposures.rs` | what vaults hold |
+//! | `feeds.rs` | price feeds |
 //! | `discovery.rs` | vaults that the registry does not have |
 //! | `control.rs` | who controls a vault |
 //! | `observed.rs` | answers as readings with their evidence |
@@ -26,6 +27,7 @@ mod control;
 mod cycle;
 mod discovery;
 mod exposures;
+mod feeds;
 pub mod halt;
 mod meters;
 mod observed;

@@ -5,9 +5,9 @@ use super::asked::Asked;
 use super::exposures::{self, Managed};
 use super::meters::ChainMeter;
 use super::observed::{AgreedCall, REWRITE_SECONDS, ReadBlock};
-use super::{control, discovery, state};
+use super::{control, discovery, feeds, state};
 use rds_chain::{Address, Block};
-use rds_facts::{Asset, ChainReading, Exposure, ReadField};
+use rds_facts::{Asset, ChainReading, Exposure, OracleFeed, ReadField};
 use rds_rpc::agree::Reader;
 use rds_rpc::reads::{Adapter, Reads};
 use rds_store::chains::{self, OfVault, ReadVault};
@@ -21,6 +21,7 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(super) struct Read {
     /// Assets that vaults hold and that the registry does not have yet.
     pub assets: Vec<Asset>,
+    pub feeds: Vec<OracleFeed>,
     pub readings: Vec<ChainReading>,
     pub exposures: Vec<Exposure>,
 }
@@ -73,6 +74,10 @@ impl Cycle<'_> {
         let mut asked = Asked::default();
         let mut read = Read::default();
         let found = self.found(reader, &vaults, &mut registry, &mut asked, &mut read).await;
+        let sources: BTreeSet<Address> =
+            found.iter().filter_map(|it| it.holdings.as_ref()).flat_map(|it| it.sources.iter().copied()).collect();
+        let known_feeds = chains::feeds(db, at.chain_id).await?;
+        read.feeds = feeds::read(reader, block, at, reads, &sources, &known_feeds, &mut asked).await;
         let mut dissent = std::mem::take(&mut asked.dissent);
         let touched = self.touched(reader, since, &known).await;
         for ((vault, address), found) in vaults.iter().zip(found) {

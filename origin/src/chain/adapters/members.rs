@@ -24,6 +24,8 @@ pub(in crate::chain) struct Holdings {
     pub parts: Vec<ExposurePart>,
     /// Contracts that are no assets of the registry, so that the exposures are unavailable until they are.
     pub missing: Vec<Address>,
+    /// Contracts from which prices are taken.
+    pub sources: Vec<Address>,
     pub from: Vec<AgreedCall>,
 }
 
@@ -66,12 +68,20 @@ impl Holdings {
 
     /// What the vault holds is in places that nothing shows.
     pub fn unavailable(from: Vec<AgreedCall>) -> Self {
-        Holdings { status: ExposuresStatus::Unavailable, parts: Vec::new(), missing: Vec::new(), from }
+        Holdings {
+            status: ExposuresStatus::Unavailable,
+            parts: Vec::new(),
+            missing: Vec::new(),
+            sources: Vec::new(),
+            from,
+        }
     }
 
     fn of(registry: &Registry, status: ExposuresStatus, members: Vec<Member>, from: Vec<AgreedCall>) -> Self {
         let (mut parts, mut missing, mut is_whole) = (Vec::new(), Vec::new(), true);
+        let mut sources = Vec::new();
         for member in members {
+            sources.extend(member.source.iter().flat_map(|source| source.contracts.iter().copied()));
             let ids = if member.is_vault { &registry.vaults } else { &registry.assets };
             match ids.get(&member.contract.to_string()) {
                 Some(id) => parts.push(part(registry, member, id.clone())),
@@ -84,7 +94,7 @@ impl Holdings {
         // Without one of its members a list would hide it.
         let is_known = is_whole && !(status == ExposuresStatus::SharesUnknown && parts.is_empty());
         let (status, parts) = if is_known { (status, parts) } else { (ExposuresStatus::Unavailable, Vec::new()) };
-        Holdings { status, parts, missing, from }
+        Holdings { status, parts, missing, sources, from }
     }
 }
 

@@ -22,7 +22,7 @@ let [stack, node, deployed, origin] = [];
 
 /** The protocols of the registry, with what their vaults are. */
 const PROTOCOLS = {
-  'real-vaults': { control: true },
+  'real-vaults': { control: true, holders: true },
   'real-curators': { adapter: 'metamorpho', control: true },
   'real-credit': { adapter: 'euler_v2', control: true },
   'real-strategies': { adapter: 'yearn_v3' },
@@ -214,5 +214,31 @@ describe('vaults of real protocols', () => {
     const vault = await vaultThat('control is read', 'real-vaults', deployed.vaults.plain, ({ score_provenance: provenance }) => provenance?.inputs.control.timelock_seconds.value === 172_800);
     assert.deepEqual(vault.score_provenance.inputs.control.signers.value, { threshold: 3, owners: 5 });
     await confirm(vault);
+  });
+
+  test('have the holders whose balances are the supply', async () => {
+    const { vaults, sender } = deployed;
+    const target = `${stack.edge}/v1/vault/devnet/${vaults.plain}/holders`;
+    const holders = await until('the holders are read', PATIENCE, async () => {
+      const answer = await fetch(target, { headers: { authorization: `Bearer ${stack.keys.data}` } });
+      const { data } = await answer.json();
+      return data?.top_holders?.length > 0 ? data : undefined;
+    });
+    const found = Object.fromEntries(holders.top_holders.map(({ address, balance_raw: balance }) => [address.toLowerCase(), balance]));
+    assert.deepEqual(found, { [sender.admin]: '1000000000000000000000000', [vaults.strategies]: '700000000000000000000000' });
+    assert.equal(holders.coverage_status, 'complete');
+  });
+
+  test('take prices from feeds that are served with their answers', async () => {
+    const { feeds } = deployed;
+    const answer = await fetch(`${stack.edge}/v1/oracle`, { headers: { authorization: `Bearer ${stack.keys.data}` } });
+    const rows = (await answer.json()).data.filter(({ chain_id: id }) => id === CHAIN);
+    const feed = rows.find(({ address }) => address === feeds.eth);
+    assert.deepEqual(
+      [feed.asset, feed.quote, feed.last_answer, feed.heartbeat_seconds],
+      ['WETH', 'USD', '3000', 604_800],
+    );
+    // This contract only has a function without a time, so nobody can say how old its answer is.
+    assert.equal(rows.find(({ address }) => address === feeds.aggregator).last_answer, null);
   });
 });

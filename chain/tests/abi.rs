@@ -31,6 +31,14 @@ fn word() -> impl Strategy<Value = Word> {
 
 proptest! {
     #[test]
+    fn decimal_digits_are_those_of_alloy(bytes: [u8; 32], text in "[0-9]{1,79}") {
+        let number = U256::from_be_bytes(bytes);
+        prop_assert_eq!(Word(bytes).to_decimal(), number.to_string());
+        prop_assert_eq!(Word::from_decimal(&number.to_string()), Some(Word(bytes)));
+        prop_assert_eq!(Word::from_decimal(&text).map(|word| word.0), U256::from_str_radix(&text, 10).ok().map(|it| it.to_be_bytes()));
+    }
+
+    #[test]
     fn one_word_types_are_read_as_by_alloy(word in word()) {
         let bytes = &word.0;
         prop_assert_eq!(word.to_u64().ok(), Uint::<64>::abi_decode_validate(bytes).ok());

@@ -3,6 +3,8 @@
 use super::AbiError;
 use crate::block::Address;
 use crate::hex;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// 32 bytes, big-endian. The order is that of unsigned 256-bit integers.
@@ -123,6 +125,45 @@ impl Word {
     pub fn to_fixed<const N: usize>(self) -> Result<[u8; N], AbiError> {
         let (bytes, padding) = self.0.split_first_chunk::<N>().ok_or(AbiError::OutOfRange)?;
         if padding.iter().all(|byte| *byte == 0) { Ok(*bytes) } else { Err(AbiError::Padding) }
+    }
+
+    /// As decimal digits, without leading zeros.
+    pub fn to_decimal(self) -> String {
+        let (mut digits, mut rest) = (Vec::new(), self.0);
+        loop {
+            let mut remainder = 0_u16;
+            for byte in &mut rest {
+                let number = remainder.wrapping_shl(8) | u16::from(*byte);
+                // The remainder is below 10, so the quotient is below 256.
+                *byte = u8::try_from(number / 10).unwrap_or(u8::MAX);
+                remainder = number % 10;
+            }
+            digits.push(char::from_digit(remainder.into(), 10).unwrap_or('0'));
+            if rest == [0; 32] {
+                return digits.into_iter().rev().collect();
+            }
+        }
+    }
+
+    /// A number of decimal digits; `None` for other text, and for 2^256 and more.
+    pub fn from_decimal(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return None;
+        }
+        let mut number = [0_u8; 32];
+        for digit in text.chars() {
+            let mut carry = u16::try_from(digit.to_digit(10)?).ok()?;
+            for byte in number.iter_mut().rev() {
+                // At most 255 · 10 + 9, and the carry is at most 9 before the first byte and 10 after it.
+                let sum = u16::from(*byte).checked_mul(10)?.checked_add(carry)?;
+                let [high, low] = sum.to_be_bytes();
+                (*byte, carry) = (low, high.into());
+            }
+            if carry != 0 {
+                return None;
+            }
+        }
+        Some(Self(number))
     }
 
     /// Number of bits of the unsigned number, without leading zeros.

@@ -185,7 +185,7 @@ async fn grants(provider: &Provider, block: &Block, contract: Address) -> Result
 }
 
 /// The logs of these events, in pieces that the provider serves.
-async fn logs_of(
+pub(crate) async fn logs_of(
     provider: &Provider,
     contracts: &[Address],
     events: &[Event],

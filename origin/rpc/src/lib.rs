@@ -8,6 +8,7 @@
 //! | [`provider`] | one provider: requests with a deadline and a bounded body |
 //! | [`read`] | fields of contracts, read from one provider |
 //! | [`ask`] | questions about who controls a contract, asked of every operator |
+//! | `transfers.rs` | transfers of tokens, as enough operators list them |
 //! | [`check`] | what a provider serves, found by asking it |
 //! | [`agree`] | the block to read at, and fields that enough operators read alike |
 //!
@@ -23,3 +24,4 @@ pub mod file;
 pub mod provider;
 pub mod read;
 pub mod reads;
+mod transfers;

@@ -88,6 +88,9 @@ pub struct ProtocolReads {
     /// contracts decide, or where the vault has a timelock of its own kind.
     #[serde(default)]
     pub control: bool,
+    /// Whether the holders of each vault's shares are read, once a day.
+    #[serde(default)]
+    pub holders: bool,
 }
 
 /// A price feed with Chainlink's functions.

@@ -1,5 +1,6 @@
 //! One reading of one chain.
 
+use super::holders::Tried;
 use super::meters::ChainMeter;
 use super::observed::ReadBlock;
 use super::vaults::Cycle;
@@ -63,6 +64,7 @@ pub(super) async fn run(
     reader: &mut Reader,
     reads: &Reads,
     meter: &ChainMeter,
+    tried: &mut Tried,
 ) -> Result<Ended, CycleError> {
     let Ok(chain_id) = i64::try_from(reader.chain_id()) else { return Ok(Ended::NotDue) };
     let Some(mut lock) = chains::lock(db, chain_id).await? else { return Ok(Ended::Elsewhere) };
@@ -106,12 +108,13 @@ pub(super) async fn run(
     let since = cursor.as_ref().map_or(0, |cursor| cursor.block_number.saturating_add(1));
     let new_assets = batch.assets().filter_map(|it| Some((it.address.clone()?, it.id.clone()))).collect();
     let cycle = Cycle { db, block: &target.block, at: &at, reads, meter, new_assets };
-    let read = cycle.read(reader, new, since).await?;
+    let read = cycle.read(reader, new, since, tried).await?;
     let committed = u64::try_from(read.readings.len()).unwrap_or(u64::MAX);
     read.assets.into_iter().for_each(|it| add(&mut batch, Observation::Asset(Box::new(it)), meter));
     read.feeds.into_iter().for_each(|it| add(&mut batch, Observation::OracleFeed(Box::new(it)), meter));
     read.readings.into_iter().for_each(|it| add(&mut batch, Observation::ChainReading(Box::new(it)), meter));
     read.exposures.into_iter().for_each(|it| add(&mut batch, Observation::Exposure(it), meter));
+    read.holders.into_iter().for_each(|it| add(&mut batch, Observation::HolderSnapshot(it), meter));
     batch.push(Observation::ChainSync(ChainSync {
         kind: Kind,
         observed_at: at.time,

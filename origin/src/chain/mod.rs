@@ -9,6 +9,7 @@
 //! | `state.rs` | amounts, prices and limits of vaults |
 //! | `exposures.rs` | what vaults hold |
 //! | `feeds.rs` | price feeds |
+//! | `holders.rs` | who holds a vault's shares |
 //! | `discovery.rs` | vaults that the registry does not have |
 //! | `control.rs` | who controls a vault |
 //! | `observed.rs` | answers as readings with their evidence |
@@ -29,6 +30,7 @@ mod discovery;
 mod exposures;
 mod feeds;
 pub mod halt;
+mod holders;
 mod meters;
 mod observed;
 mod state;
@@ -72,8 +74,9 @@ async fn keep_chain(app: &App, chain: &Chain, reads: &Reads) {
     let pause = Duration::from_secs(reads.every_seconds.into()).clamp(POLL.0, POLL.1);
     // Logged once when reading fails, and once when it works again.
     let mut is_working = true;
+    let mut tried = holders::Tried::default();
     loop {
-        match cycle::run(&app.db, &app.clock, &mut reader, reads, meters).await {
+        match cycle::run(&app.db, &app.clock, &mut reader, reads, meters, &mut tried).await {
             Ok(_) => {
                 if !std::mem::replace(&mut is_working, true) {
                     tracing::info!(chain = chain.chain_id, "the chain is read again");

@@ -3,11 +3,12 @@
 use super::adapters::{self, Adapted, Holdings, Registry, Site};
 use super::asked::Asked;
 use super::exposures::{self, Managed};
+use super::holders::{self, Tried};
 use super::meters::ChainMeter;
 use super::observed::{AgreedCall, REWRITE_SECONDS, ReadBlock};
 use super::{control, discovery, feeds, state};
 use rds_chain::{Address, Block};
-use rds_facts::{Asset, ChainReading, Exposure, OracleFeed, ReadField};
+use rds_facts::{Asset, ChainReading, Exposure, HolderSnapshot, OracleFeed, ReadField};
 use rds_rpc::agree::Reader;
 use rds_rpc::reads::{Adapter, Reads};
 use rds_store::chains::{self, OfVault, ReadVault};
@@ -24,6 +25,7 @@ pub(super) struct Read {
     pub feeds: Vec<OracleFeed>,
     pub readings: Vec<ChainReading>,
     pub exposures: Vec<Exposure>,
+    pub holders: Vec<HolderSnapshot>,
 }
 
 /// One reading at one block.
@@ -49,7 +51,13 @@ struct Found {
 
 impl Cycle<'_> {
     /// Reads the chain's vaults, and those that are `new` in this cycle. Control is read again where an event since block `since` says so.
-    pub async fn read(&self, reader: &mut Reader, new: Vec<ReadVault>, since: i64) -> Result<Read, StoreError> {
+    pub async fn read(
+        &self,
+        reader: &mut Reader,
+        new: Vec<ReadVault>,
+        since: i64,
+        tried: &mut Tried,
+    ) -> Result<Read, StoreError> {
         let Cycle { db, block, at, reads, meter, new_assets } = self;
         let protocols: Vec<&str> = reads.protocols.keys().map(String::as_str).collect();
         let mut vaults: Vec<(ReadVault, Address)> = Vec::new();
@@ -100,6 +108,13 @@ impl Cycle<'_> {
             }
         }
         meter.dissented(&dissent);
+        let is_read = |vault: &ReadVault| reads.protocols.get(&vault.protocol_id).is_some_and(|it| it.holders);
+        let held: Vec<state::Vault<'_>> = vaults
+            .iter()
+            .filter(|(vault, _)| is_read(vault))
+            .map(|(vault, address)| (vault.id.as_str(), *address))
+            .collect();
+        read.holders = holders::read(db, reader, block, at, &held, tried).await?;
         Ok(read)
     }
 

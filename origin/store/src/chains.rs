@@ -138,6 +138,35 @@ pub async fn vault_ids(db: &Db, chain_id: i64) -> Result<BTreeMap<String, String
     Ok(rows.into_iter().collect())
 }
 
+/// When and up to which block the holders of a vault were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownHolders {
+    pub observed_at: At,
+    pub indexed_to_block: i64,
+}
+
+/// The newest holders of these vaults, of those whose newest ones are complete and come from `source`.
+pub async fn holders_read_at(
+    db: &Db,
+    vault_ids: &[&str],
+    source: &str,
+) -> Result<BTreeMap<String, KnownHolders>, StoreError> {
+    let sql = "SELECT vault_id, observed_at, indexed_to_block FROM ( \
+                   SELECT DISTINCT ON (vault_id) vault_id, observed_at, indexed_to_block, source, coverage_status FROM holder_snapshot \
+                   WHERE vault_id = ANY($1) ORDER BY vault_id, observed_at DESC) newest \
+               WHERE source = $2 AND coverage_status = 'complete' AND indexed_to_block IS NOT NULL";
+    let rows: Vec<(String, At, i64)> = sqlx::query_as(sql).bind(vault_ids).bind(source).fetch_all(&db.pool).await?;
+    let known = |(id, observed_at, indexed_to_block)| (id, KnownHolders { observed_at, indexed_to_block });
+    Ok(rows.into_iter().map(known).collect())
+}
+
+/// Holder and balance, as decimal digits, of every position of the vault's newest holders.
+pub async fn balances(db: &Db, vault_id: &str) -> Result<Vec<(String, String)>, StoreError> {
+    let sql = "SELECT holder, balance_raw FROM vault_position WHERE vault_id = $1 \
+               AND observed_at = (SELECT max(observed_at) FROM holder_snapshot WHERE vault_id = $1)";
+    Ok(sqlx::query_as(sql).bind(vault_id).fetch_all(&db.pool).await?)
+}
+
 /// A price feed, as it is stored.
 #[derive(Debug, Clone, Default, PartialEq, FromRow)]
 pub struct KnownFeed {

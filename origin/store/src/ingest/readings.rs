@@ -85,7 +85,8 @@ fn apply_statement(table: ReadTable, fields: &[&str]) -> String {
     )
 }
 
-/// Takes back what was read of the chain from block `from_block` on: readings, the points of histories that came from them, and exposures.
+/// Takes back what was read of the chain from block `from_block` on: readings, the points of histories that came from them, exposures and
+/// holders, and the answers of its feeds.
 /// Returns the vaults that lost something; their rows show the older readings once [`apply`] has run.
 pub async fn retract(tx: &mut Tx<'_>, chain_id: i64, from_block: i64) -> Result<Vec<String>, StoreError> {
     let vaults = "WITH gone AS ( \
@@ -97,6 +98,14 @@ pub async fn retract(tx: &mut Tx<'_>, chain_id: i64, from_block: i64) -> Result<
              DELETE FROM exposure WHERE (evidence->>'chain_id')::bigint = $1 AND (evidence->>'block_number')::bigint >= $2 \
              RETURNING vault_id) \
          SELECT DISTINCT vault_id FROM gone UNION SELECT vault_id FROM exposures";
+    // Balances after transfers of the fork, with everything that later ones were computed from.
+    let holders = "DELETE FROM holder_snapshot h USING vault v \
+         WHERE v.id = h.vault_id AND v.chain_id = $1 AND h.source = 'chain:' || $1 AND h.indexed_to_block >= $2";
+    sqlx::query(holders).bind(chain_id).bind(from_block).execute(&mut **tx).await?;
+    // Feeds are read again with the next block, and until then nothing is known of their answers.
+    let feeds = "UPDATE oracle_feed SET observed_at = 'epoch', content_hash = '', last_answer = NULL, last_update_at = NULL \
+         WHERE chain_id = $1 AND source = 'chain:' || $1";
+    sqlx::query(feeds).bind(chain_id).execute(&mut **tx).await?;
     // The other fork may be behind in time; the next observation of the cursor takes precedence whatever its time.
     sqlx::query("UPDATE chain_sync SET observed_at = 'epoch', content_hash = '' WHERE chain_id = $1")
         .bind(chain_id)

@@ -265,3 +265,33 @@ async fn a_replaced_block_takes_back_what_was_read_from_it_on_and_withholds_the_
     ingest(&test, &clock(9), &[sync(8)]).await;
     assert!(column::<bool>(&test, SERVED).await, "an operator resumed the chain");
 }
+
+#[tokio::test]
+async fn a_replaced_block_takes_back_holders_and_the_answers_of_feeds() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    let of_chain = |kind: &str, hours: i64, fields: Value| {
+        let mut line = observed(kind, hours, fields);
+        line["source"] = json!("chain:31337");
+        line
+    };
+    let holders = |hours: i64| {
+        let holder = json!({"address": format!("0x{:040x}", 0xb2), "balance_raw": "5"});
+        let fields = json!({"vault_id": VAULT, "indexed_to_block": hours, "backfill_complete": true, "total_supply_raw": "5",
+                            "holders": [holder]});
+        of_chain("holder_snapshot", hours, fields)
+    };
+    let feed = |hours: i64, answer: &str| {
+        let fields = json!({"chain_id": 31337, "address": format!("0x{:040x}", 0xfe), "feed_kind": "price", "last_answer": answer,
+                            "last_update_at": start()});
+        of_chain("oracle_feed", hours, fields)
+    };
+    ingest(&test, &clock(9), &[holders(2), feed(2, "2"), sync(2)]).await;
+    ingest(&test, &clock(9), &[holders(4), feed(4, "4"), sync(4)]).await;
+    ingest(&test, &clock(9), &retraction(5, 3)).await;
+    assert_eq!(column::<i64>(&test, "SELECT max(indexed_to_block) FROM holder_snapshot").await, 2);
+    assert!(column::<bool>(&test, "SELECT last_answer IS NULL FROM oracle_feed").await);
+    // The other fork may be behind in time.
+    ingest(&test, &clock(9), &[feed(3, "3")]).await;
+    assert_eq!(column::<String>(&test, "SELECT last_answer FROM oracle_feed").await, "3");
+}

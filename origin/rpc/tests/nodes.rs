@@ -29,7 +29,7 @@ fn reader(nodes: &[Node], quorum: usize) -> Reader {
         })
         .collect();
     let file = format!(
-        r#"{{"chains": [{{"chain_id": 31337, "quorum": {quorum}, "trust_one_operator": true, "providers": [{}]}}]}}"#,
+        r#"{{"chains": [{{"chain_id": 31337, "quorum": {quorum}, "providers": [{}]}}]}}"#,
         providers.join(",")
     );
     Reader::new(&Providers::parse(&file, &BTreeMap::new()).unwrap().chains[0]).unwrap()
@@ -148,7 +148,7 @@ async fn a_rate_limited_node_is_left_alone_for_the_time_that_it_asks_for() {
 async fn a_check_says_what_each_provider_serves() {
     let nodes =
         [Node::honest(100).await, Node::faulty(100, Fault::OtherChain).await, Node::faulty(100, Fault::Html).await];
-    let checks = reader(&nodes, 1).check().await;
+    let checks = reader(&nodes, 2).check().await;
     let [honest, other, html] = checks.as_slice() else { panic!("{checks:?}") };
     assert_eq!((honest.chain_id.clone(), honest.rung.clone()), (Ok(31_337), Ok(Rung::Single)));
     assert_eq!(honest.final_block.as_ref().map(|block| block.id.number), Ok(100));

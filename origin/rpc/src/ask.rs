@@ -128,8 +128,12 @@ impl Witness<'_> {
         body::self_test(id, self.rung, self.at.number_source, self.at.block.id.hash)
     }
 
-    /// In which way the answer contradicts the question's block. An answer that does not come from the reader shows nothing.
+    /// In which way the answer is not the one of the question's block. An answer that does not come from the reader shows nothing.
     fn contradiction(self, answer: &Result<Box<RawValue>, Failure>) -> Option<Kind> {
+        // The reader never reverts.
+        if matches!(answer, Err(Failure::Reverted { .. })) {
+            return Some(Kind::Damaged);
+        }
         let data = result::bytes(answer.as_ref().ok()?, MAX_BODY)?;
         let request = Request::header_only(self.at.number_source);
         match reader::Answer::decode(&request, self.at.block, self.at.chain_id, &data) {

@@ -84,7 +84,14 @@ async fn ask(provider: &Provider, at: At<'_>, batch: &Batch) -> Result<Given, Fa
     let hash = at.block.id.hash;
     // The plan makes no batch that a request cannot hold.
     let body = |id| body::eth_call(id, batch, at.number_source, hash).unwrap_or_default();
-    let result = provider.call(Method::Call, body).await?;
+    let result = match provider.call(Method::Call, body).await {
+        // The reader never reverts.
+        Err(Failure::Reverted { .. }) if batch.rung.is_reader() => {
+            provider.count(Kind::Damaged);
+            return Err(Failure::Transport);
+        }
+        result => result?,
+    };
     decode(at, batch, &result).map_err(|refused| {
         provider.count(match refused {
             Refused::Unsupported => return Failure::Unsupported,

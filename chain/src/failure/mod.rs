@@ -141,7 +141,7 @@ pub fn read_batch<'a>(response: Response<'a>, ids: &[u64]) -> Result<Vec<Result<
                     by_id.entry(id).or_default().push(envelope);
                 }
             }
-            let outcome = |id: &u64| match by_id.remove(id).map(|envelopes| <[Envelope<'a>; 1]>::try_from(envelopes)) {
+            let outcome = |id: &u64| match by_id.remove(id).map(<[Envelope<'a>; 1]>::try_from) {
                 Some(Ok([envelope])) => read_envelope(envelope, response, *id),
                 _ => Err(Failure::Transport),
             };

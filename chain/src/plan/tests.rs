@@ -253,6 +253,7 @@ fn the_address_that_holds_the_reader_during_a_call_is_not_asked() {
     let contracts = vec![contract(1), crate::body::READER_HOST, contract(2)];
     let mut plan = Plan::new(contracts, fields, Limits::default(), Rung::Override);
     run(&mut plan, 10_000, 1 << 24, &[]);
-    let readings: Vec<bool> = plan.readings().flat_map(|(_, it)| it).map(|it| it.as_ref().is_some_and(returned)).collect();
+    let readings: Vec<bool> =
+        plan.readings().flat_map(|(_, it)| it).map(|it| it.as_ref().is_some_and(returned)).collect();
     assert_eq!(readings, [true, false, true]);
 }

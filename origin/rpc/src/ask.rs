@@ -147,8 +147,8 @@ impl Witness<'_> {
 /// What one provider answers to the questions, in their order.
 async fn ask_all(provider: &Provider, witness: Witness<'_>, questions: &[Question]) -> Vec<Option<NodeAnswer>> {
     let mut answers: Vec<Option<NodeAnswer>> = vec![None; questions.len()];
-    let (of_logs, others): (Vec<usize>, Vec<usize>) = (0..questions.len())
-        .partition(|place| matches!(questions.get(*place), Some(Question::RoleGrants(_))));
+    let (of_logs, others): (Vec<usize>, Vec<usize>) =
+        (0..questions.len()).partition(|place| matches!(questions.get(*place), Some(Question::RoleGrants(_))));
     let mut open: Vec<Vec<usize>> = others.chunks(QUESTIONS_A_BATCH).map(<[usize]>::to_vec).collect();
     open.extend(of_logs.into_iter().map(|place| vec![place]));
     while !open.is_empty() {
@@ -208,9 +208,10 @@ async fn ask_some(provider: &Provider, witness: Witness<'_>, questions: &[Questi
                 provider.count(kind);
                 return Asked { answered: failed(&places), again: Vec::new() };
             }
-            let answered = places.iter().zip(asked.iter().zip(results)).map(|(place, (question, result))| {
-                (*place, node_answer(provider, question, result).ok())
-            });
+            let answered = places
+                .iter()
+                .zip(asked.iter().zip(results))
+                .map(|(place, (question, result))| (*place, node_answer(provider, question, result).ok()));
             Asked { answered: answered.collect(), again: Vec::new() }
         }
         // One long answer must not keep the others out.

@@ -332,7 +332,8 @@ mod tests {
     #[test]
     fn a_quorum_that_two_groups_could_reach_is_refused() {
         let of = |quorum: usize, operators: usize| {
-            let providers: Vec<_> = (0..operators).map(|n| format!(r#"{{"url": "https://{n}.example", "operator": "{n}"}}"#)).collect();
+            let providers: Vec<_> =
+                (0..operators).map(|n| format!(r#"{{"url": "https://{n}.example", "operator": "{n}"}}"#)).collect();
             let trust = quorum == 1;
             parse(&format!(
                 r#"{{"chains": [{{"chain_id": 1, "quorum": {quorum}, "trust_one_operator": {trust}, "providers": [{}]}}]}}"#,
@@ -356,7 +357,10 @@ mod tests {
             Ok::<_, Vec<String>>(found.chains[0].providers[0].clone())
         };
         let found = with(r#""units_per_second": 330, "units": {"eth_getLogs": 60}"#).unwrap();
-        assert_eq!((found.units_per_second, found.units.of(Method::Logs), found.units.of(Method::Call)), (Some(330), 60, 26));
+        assert_eq!(
+            (found.units_per_second, found.units.of(Method::Logs), found.units.of(Method::Call)),
+            (Some(330), 60, 26)
+        );
         let of = "chains[0].providers[0]";
         assert_eq!(with(r#""units": {"eth_call": 1}"#).unwrap_err(), [format!("{of}.units: need units_per_second")]);
         assert_eq!(

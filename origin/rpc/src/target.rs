@@ -111,7 +111,11 @@ impl Reader {
             }
             _ => {
                 let (answered, needed) = (operators(found).len(), self.quorum().needed());
-                Err(if answered < needed { NoTarget::TooFewAnswers { answered, needed } } else { NoTarget::NoAgreement })
+                Err(if answered < needed {
+                    NoTarget::TooFewAnswers { answered, needed }
+                } else {
+                    NoTarget::NoAgreement
+                })
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod dice;
 mod fault;
+mod hostile;
 mod node;
 mod proxy;
 mod reading;
@@ -89,7 +90,9 @@ async fn run(seed: u64, chain: &Chain, truth: &Truth) -> Shown {
     let providers: Vec<String> = proxies
         .iter()
         .zip(OPERATORS)
-        .map(|(proxy, operator)| format!(r#"{{"url": "{}", "operator": "{operator}", "requests_per_second": 10000}}"#, proxy.url))
+        .map(|(proxy, operator)| {
+            format!(r#"{{"url": "{}", "operator": "{operator}", "requests_per_second": 10000}}"#, proxy.url)
+        })
         .collect();
     let file = format!(r#"{{"chains": [{{"chain_id": 31337, "quorum": 2, "providers": [{}]}}]}}"#, providers.join(","));
     let mut reader = Reader::new(&Providers::parse(&file, &BTreeMap::new()).unwrap().chains[0]).unwrap();
@@ -115,7 +118,10 @@ async fn run(seed: u64, chain: &Chain, truth: &Truth) -> Shown {
         let (of_proxy, of_meter) = (proxy.injected(), plan.fault.shown(meter));
         let expected = if plan.fault.fails_each_request() { of_proxy } else { of_proxy.min(1) };
         if of_meter < expected {
-            wrong.push(format!("{operator}: {:?} happened {of_proxy} times, and its meter shows {of_meter}: {meter:?}", plan.fault));
+            wrong.push(format!(
+                "{operator}: {:?} happened {of_proxy} times, and its meter shows {of_meter}: {meter:?}",
+                plan.fault
+            ));
         }
         if plan.fault == drawn.fault {
             injected += of_proxy;
@@ -157,7 +163,10 @@ async fn no_fault_of_a_provider_becomes_a_fact_and_every_one_is_counted() {
     for (fault, (runs, injected, counted)) in &by_fault {
         println!("{fault:?}: {runs} seeds, {injected} faulty answers, {counted} counted");
     }
-    println!("{seeds} seeds from {first} on in {:?}, the longest {longest:?}; {agreed} values agreed", started.elapsed());
+    println!(
+        "{seeds} seeds from {first} on in {:?}, the longest {longest:?}; {agreed} values agreed",
+        started.elapsed()
+    );
     let wrong: Vec<&String> = shown.iter().flat_map(|it| &it.wrong).collect();
     for what in wrong.iter().take(40) {
         println!("{what}");

@@ -50,7 +50,9 @@ fn program() -> PathBuf {
         .filter(|package| package.file_name().to_string_lossy().starts_with("anvil-"))
         .map(|package| package.path().join("bin/anvil"))
         .find(|program| program.is_file())
-        .unwrap_or_else(|| panic!("no anvil in {}: run `npm ci --prefix e2e`, or name it in RDS_ANVIL", packages.display()))
+        .unwrap_or_else(|| {
+            panic!("no anvil in {}: run `npm ci --prefix e2e`, or name it in RDS_ANVIL", packages.display())
+        })
 }
 
 impl Node {
@@ -115,7 +117,8 @@ impl Contracts {
 
     /// The calldata of a function, such as `mint(address,uint256)`.
     pub fn data(&self, contract: &str, function: &str, arguments: Call) -> Vec<u8> {
-        let selector = self.0[contract]["functions"][function].as_str().unwrap_or_else(|| panic!("{contract}.{function}"));
+        let selector =
+            self.0[contract]["functions"][function].as_str().unwrap_or_else(|| panic!("{contract}.{function}"));
         let mut data = hex::decode(&format!("0x{selector}")).unwrap();
         data.extend(arguments.encode());
         data
@@ -161,8 +164,12 @@ impl World {
         let (owner, holder) = (&accounts[1], &accounts[2]);
         let arguments = Call::tuple().bytes(b"World Dollar").bytes(b"WUSD").word(word(6));
         let token = contracts.deploy(node, &accounts[0], "Token", arguments).await;
-        let feed = contracts.deploy(node, &accounts[0], "Feed", Call::tuple().bytes(b"WUSD / USD").word(word(100_000_000))).await;
-        let timelock = contracts.deploy(node, &accounts[0], "Timelock", Call::tuple().word(of(address(1))).word(word(172_800))).await;
+        let feed = contracts
+            .deploy(node, &accounts[0], "Feed", Call::tuple().bytes(b"WUSD / USD").word(word(100_000_000)))
+            .await;
+        let timelock = contracts
+            .deploy(node, &accounts[0], "Timelock", Call::tuple().word(of(address(1))).word(word(172_800)))
+            .await;
         let arguments = Call::tuple().bytes(b"World Vault").bytes(b"wv").word(of(token)).word(of(address(1)));
         let vault = contracts.deploy(node, &accounts[0], "Vault", arguments).await;
         let minted = Call::tuple().word(of(address(2))).word(word(9_000_000_000_000));

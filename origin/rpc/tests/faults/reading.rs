@@ -38,9 +38,20 @@ pub struct Seen {
     pub named: BTreeSet<String>,
 }
 
-async fn block(node: &Node, tag: Value) -> Block {
+/// A block as the node itself names it.
+pub async fn block(node: &Node, tag: Value) -> Block {
     let found = node.result("eth_getBlockByNumber", json!([tag, false])).await;
     result::block(&serde_json::value::to_raw_value(&found).unwrap()).unwrap()
+}
+
+/// What a contract answers whoever calls it without a sender, or the data of its refusal.
+pub async fn direct(node: &Node, block: &Block, to: Address, data: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
+    let pin = json!({ "blockHash": block.id.hash.to_string() });
+    let answer = node.ask("eth_call", json!([{"to": to.to_string(), "data": hex::encode(data)}, pin])).await;
+    match answer.get("result") {
+        Some(result) => Ok(bytes(result)),
+        None => Err(answer["error"]["data"].as_str().map_or(Vec::new(), |data| hex::decode(data).unwrap())),
+    }
 }
 
 fn bytes(value: &Value) -> Vec<u8> {
@@ -65,18 +76,10 @@ impl Truth {
             Field::with(Function::ConvertToAssets, Word::from_u128(1_000_000_000_000_000_000)),
         ];
         let pin = json!({ "blockHash": last.id.hash.to_string() });
-        let call = async |to: Address, data: &[u8]| {
-            let call = json!([{"to": to.to_string(), "data": hex::encode(data)}, pin]);
-            let answer = node.ask("eth_call", call).await;
-            match answer.get("result") {
-                Some(result) => Ok(bytes(result)),
-                None => Err(answer["error"]["data"].as_str().map_or(Vec::new(), |data| hex::decode(data).unwrap())),
-            }
-        };
         let mut outcomes = Vec::new();
         for contract in &contracts {
             for field in &fields {
-                let answer = call(*contract, &field.calldata()).await;
+                let answer = direct(node, &last, *contract, &field.calldata()).await;
                 outcomes.push(answer.map_or_else(|data| Outcome::failed(&data), |data| Outcome::succeeded(&data)));
             }
         }
@@ -105,7 +108,7 @@ impl Truth {
             (world.token, of(Function::TotalSupply)),
             (nobody, of(Function::Owner)),
         ] {
-            let answer = call(contract, &data).await.map_err(|data| Failure::Reverted { data });
+            let answer = direct(node, &last, contract, &data).await.map_err(|data| Failure::Reverted { data });
             questions.push((Question::Call { contract, data }, Answer::Call(answer)));
         }
         questions.push((Question::RoleGrants(world.vault), Answer::RoleGrants(Vec::new())));
@@ -115,7 +118,8 @@ impl Truth {
         };
         let mut depositors = BTreeMap::new();
         for log in logs(rds_chain::abi::Event::Deposit).await {
-            let number = u64::from_str_radix(log["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+            let number =
+                u64::from_str_radix(log["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
             depositors.entry(log["address"].as_str().unwrap().parse().unwrap()).or_insert(number);
         }
         let moved = logs(rds_chain::abi::Event::OwnershipTransferred).await;

@@ -1,5 +1,7 @@
 //! Readings from nodes that are served over HTTP and answer well or badly.
 
+#![expect(clippy::disallowed_methods, reason = "the tests measure how long a reading takes")]
+
 mod fake_node;
 
 use fake_node::{Fault, Node};

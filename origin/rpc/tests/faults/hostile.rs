@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Longest time of a reading of every contract four times over, among which some use up all the gas that they get.
-const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Contracts whose answers depend neither on the caller nor on the gas, so that everybody gets the same.
 const STEADY: [&str; 9] = ["Burner", "Flood", "Endless", "Boaster", "Glutton", "Liar", "Gone", "Endlessly", "Mirror"];
@@ -121,7 +121,7 @@ async fn long_answers_and_burnt_gas_keep_no_other_question_out() {
         if good.contains(contract) {
             let truth = direct(&node, &block, *contract, data).await.unwrap();
             assert_eq!(answer.answer, Answer::Call(Ok(truth)));
-            assert_eq!(answer.agreed, 3);
+            assert_eq!(answer.agreed, 2);
         }
     }
     let requests = reader.meters().of("0").map_or(0, |meter| meter.requests.load(std::sync::atomic::Ordering::Relaxed));

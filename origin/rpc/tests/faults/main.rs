@@ -4,6 +4,8 @@
 //! agreed is compared with what the node itself says at the block's hash. `e2e/FAULTS.md` says what is shown and how to run more seeds:
 //! `RDS_FAULT_SEEDS` is their number and `RDS_FAULT_SEED` the first one.
 
+#![expect(clippy::disallowed_methods, reason = "the tests measure how long a reading takes")]
+
 mod dice;
 mod fault;
 mod hostile;

@@ -37,6 +37,11 @@ struct Rate {
     next: Duration,
 }
 
+/// Pause after a failure that `before` others preceded in a row.
+pub(crate) fn pause(before: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(1 << before.min(20)).min(LONGEST_PAUSE)
+}
+
 impl Rate {
     fn new(a_second: u32) -> Self {
         Rate { interval: Duration::from_secs(1) / a_second.max(1), next: Duration::ZERO }
@@ -98,10 +103,10 @@ impl Budget {
                 if self.failures > 0 && sent < self.failed_at {
                     return;
                 }
-                let doubled = FIRST_PAUSE.saturating_mul(1 << self.failures.min(20));
+                let pause = pause(self.failures);
                 self.failures = self.failures.saturating_add(1);
                 self.failed_at = now;
-                doubled.max(now.saturating_sub(sent)).min(LONGEST_PAUSE)
+                pause.max(now.saturating_sub(sent)).min(LONGEST_PAUSE)
             }
             Ok(()) | Err(_) => {
                 self.failures = 0;

@@ -1,6 +1,6 @@
 //! One provider: JSON-RPC requests with a deadline, a bounded body and a budget.
 
-use crate::budget::Budget;
+use crate::budget::{self, Budget};
 use crate::file::Endpoint;
 use crate::meters::{Kind, OperatorMeter};
 use crate::units::{Method, Units};
@@ -49,6 +49,9 @@ struct State {
     budget: Budget,
     /// How long the last answers took.
     latencies: VecDeque<Duration>,
+    /// How often in a row it was given up as slow, and until when it is not waited for.
+    slow: u32,
+    slow_until: Duration,
     no_batches_until: Duration,
 }
 
@@ -95,6 +98,8 @@ impl Provider {
             state: Mutex::new(State {
                 budget: Budget::new(endpoint.requests_per_second, endpoint.units_per_second),
                 latencies: VecDeque::new(),
+                slow: 0,
+                slow_until: Duration::ZERO,
                 no_batches_until: Duration::ZERO,
             }),
             units: endpoint.units.clone(),
@@ -115,11 +120,12 @@ impl Provider {
     }
 
     /// How long this provider is waited for once the others suffice: as long as 95 of 100 of its answers took, within bounds. One that is
-    /// not known yet gets the longest time, and one that failed last the shortest.
+    /// not known yet gets the longest time, one that failed last the shortest, and one that was slow none for a while.
     pub(crate) fn patience(&self) -> Duration {
-        let state = self.state();
+        let (state, now) = (self.state(), self.started.elapsed());
         match state.usual_latency() {
-            _ if state.budget.is_failing() => PATIENCE.0,
+            _ if now < state.slow_until => Duration::ZERO,
+            _ if state.budget.is_failing() || state.slow > 0 => PATIENCE.0,
             Some(usual) => usual.clamp(PATIENCE.0, PATIENCE.1),
             None => PATIENCE.1,
         }
@@ -268,17 +274,23 @@ impl Provider {
         }
     }
 
-    /// A request that was sent at `sent` is given up. If it took longer than usual, the provider is closed for a while, so that the next
-    /// readings do not wait for it again.
+    /// A request that was sent at `sent` is given up. If it took longer than usual, the next readings do not wait for the provider. They
+    /// still ask it: being slow is no failure, and its answers may be needed.
     fn give_up(&self, sent: Duration) {
         let now = self.started.elapsed();
         let mut state = self.state();
         let usual = state.usual_latency().unwrap_or(PATIENCE.0).max(PATIENCE.0);
-        if now.saturating_sub(sent) < usual {
+        let waited = now.saturating_sub(sent);
+        if waited < usual {
             self.meter.given_up.fetch_add(1, Relaxed);
-        } else {
-            self.count(Kind::Slow);
-            state.budget.record(Err(&Failure::Transport), sent, now);
+            return;
+        }
+        self.count(Kind::Slow);
+        // Requests that were under way together count once.
+        if sent >= state.slow_until {
+            let pause = budget::pause(state.slow).max(waited);
+            state.slow = state.slow.saturating_add(1);
+            state.slow_until = now + pause;
         }
     }
 
@@ -294,6 +306,7 @@ impl State {
             self.latencies.pop_front();
         }
         self.latencies.push_back(latency);
+        (self.slow, self.slow_until) = (0, Duration::ZERO);
     }
 
     /// The time within which 95 of 100 of the last answers came; `None` without an answer.

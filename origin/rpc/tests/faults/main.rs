@@ -40,7 +40,7 @@ struct Drawn {
     plans: [Option<Plan>; 3],
     faulty: usize,
     fault: Fault,
-    /// Whether two of the operators have a fault, so that something may stay unread.
+    /// Whether more than one of the operators has a fault, so that something may stay unread.
     is_second_faulty: bool,
 }
 
@@ -66,6 +66,10 @@ fn draw(seed: u64, dice: &mut Dice) -> Drawn {
         let other = if shared && dice.one_of(2) { fault } else { dice.pick(&Fault::WITHOUT_LIE) };
         let (method, one_of) = if other == fault { (method, one_of) } else { ("", 3) };
         plans[(faulty + 1) % 3] = Some(Plan { fault: other, method, one_of });
+        // Now and then the third one fails as well, so that the liar is alone.
+        if dice.one_of(2) {
+            plans[(faulty + 2) % 3] = Some(Plan { fault: dice.pick(&Fault::WITHOUT_LIE), method: "", one_of: 2 });
+        }
         is_second_faulty = true;
     }
     Drawn { plans, faulty, fault, is_second_faulty }

@@ -77,7 +77,7 @@ impl Fault {
         Fault::NoBatches,
     ];
 
-    /// Faults with which a node does not answer, or says itself that it cannot.
+    /// Faults with which a node does not answer, or says itself that it cannot; the slow one is the last.
     pub const WITHOUT_LIE: [Fault; 8] = [
         Fault::RateLimit,
         Fault::ServerError,
@@ -85,8 +85,8 @@ impl Fault {
         Fault::CutBody,
         Fault::ErrorText,
         Fault::NullResult,
-        Fault::Slow,
         Fault::GasStarved,
+        Fault::Slow,
     ];
 
     /// How often the meter of an operator shows this fault, or that its answer was not waited for.

@@ -77,7 +77,7 @@ impl Fault {
         Fault::NoBatches,
     ];
 
-    /// Faults with which a node does not answer, or says itself that it cannot; the slow one is the last.
+    /// Faults with which a node does not answer, or says itself that it cannot.
     pub const WITHOUT_LIE: [Fault; 8] = [
         Fault::RateLimit,
         Fault::ServerError,

@@ -12,7 +12,7 @@ import { evaluate } from './promql.mjs';
 import { sharedStack } from './stack.mjs';
 
 /** Labels of Prometheus itself, of other exporters, and of chains, which this stack does not read. */
-const OTHER_LABELS = ['job', 'mountpoint', 'instance', 'chain', 'operator'];
+const OTHER_LABELS = ['job', 'mountpoint', 'instance', 'chain', 'operator', 'kind'];
 
 /** Metrics of other exporters on an operator's Prometheus. */
 const FOREIGN_METRICS = ['up', 'probe_success', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes'];

@@ -12,8 +12,17 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The address that has the reader program as its code during a call. Called contracts see it as the caller. Nothing else uses it.
+/// An account that nobody uses, for functions that ask for one, such as the receiver of a deposit.
 pub const READER: Address = Address([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfe, 0xad]);
+
+/// The address that has the reader program as its code during a call, and that called contracts see as their caller: the one of Multicall3.
+///
+/// A contract can always tell a call that reads from a transaction. What counts is that it cannot tell this service from everybody else: with
+/// this address it sees what it sees whenever anybody reads through Multicall3, and `tx.origin` is zero as in every call without a sender. With
+/// an address of our own it could answer us alone otherwise. As init code ([`Rung::InitCode`]) the caller is the first contract of the zero
+/// address instead, so a contract that looks at its caller may answer differently there; operators whose providers are called in different
+/// ways then contradict each other, and nothing is agreed.
+pub const READER_HOST: Address = multicall3::MULTICALL3;
 
 /// Gas that a single call needs in addition to its cap: the price of the transaction itself and of its calldata.
 const TRANSACTION_GAS: u64 = 50_000;
@@ -39,7 +48,7 @@ pub fn eth_call(id: u64, batch: &Batch, number_source: NumberSource, block: Bloc
     Ok(match batch.rung {
         Rung::Override => {
             let data = batch.request(number_source)?.encode();
-            call(id, Some(READER), &data, batch.request_gas, block, &override_with_reader())
+            call(id, Some(READER_HOST), &data, batch.request_gas, block, &override_with_reader())
         }
         Rung::InitCode => {
             call(id, None, &batch.request(number_source)?.encode_init_code(), batch.request_gas, block, "")
@@ -63,7 +72,7 @@ pub fn self_test(id: u64, rung: Rung, number_source: NumberSource, block: BlockH
     match rung {
         Rung::Override => {
             let code = override_with_reader();
-            Some(call(id, Some(READER), &request.encode(), gas, block, &code))
+            Some(call(id, Some(READER_HOST), &request.encode(), gas, block, &code))
         }
         Rung::InitCode => Some(call(id, None, &request.encode_init_code(), gas, block, "")),
         Rung::Multicall3 => Some(call(id, Some(multicall3::MULTICALL3), &multicall3::encode(&[]), gas, block, "")),
@@ -72,7 +81,7 @@ pub fn self_test(id: u64, rung: Rung, number_source: NumberSource, block: BlockH
 }
 
 fn override_with_reader() -> String {
-    format!(r#",{{"{READER}":{{"code":"{}"}}}}"#, hex::encode(&PROGRAM))
+    format!(r#",{{"{READER_HOST}":{{"code":"{}"}}}}"#, hex::encode(&PROGRAM))
 }
 
 /// `eth_getBlockByNumber` without the block's transactions.
@@ -176,7 +185,7 @@ mod tests {
 
     #[test]
     fn each_rung_has_its_own_target() {
-        let reader = READER.to_string();
+        let reader = READER_HOST.to_string();
         let over = body(Rung::Override);
         assert_eq!(over["params"][0]["to"], reader.as_str());
         assert_eq!(over["params"][2][&reader]["code"], hex::encode(&PROGRAM));

@@ -1,5 +1,4 @@
-// Compiles World.sol and Lending.sol: node compile.mjs FOLDER, where FOLDER has npm's solc 0.8.37 installed. Writes world.json and
-// lending.json beside this file, each with the contracts of its own source.
+// Compiles the contracts here: node compile.mjs FOLDER, where FOLDER has npm's solc 0.8.37 installed. Writes a JSON file beside each source.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,7 +6,7 @@ import { join } from 'node:path';
 
 const here = import.meta.dirname;
 const solc = createRequire(join(process.argv[2], 'package.json'))('solc');
-const names = ['World.sol', 'Lending.sol'];
+const names = ['World.sol', 'Lending.sol', 'Hostile.sol'];
 const input = {
   language: 'Solidity',
   sources: Object.fromEntries(names.map((name) => [name, { content: readFileSync(join(here, name), 'utf8') }])),

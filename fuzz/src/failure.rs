@@ -1,6 +1,6 @@
 //! Property of the parser of providers' JSON-RPC responses.
 
-use rds_chain::failure::{Failure, MAX_RETRY_AFTER, Response, read};
+use rds_chain::failure::{Failure, MAX_RETRY_AFTER, Response, read, read_batch};
 use rds_chain::result;
 
 const STATUSES: [u16; 8] = [200, 429, 200, 500, 403, 413, 200, 0];
@@ -11,6 +11,10 @@ pub fn holds(data: &[u8]) {
     let Some((first, body)) = data.split_first() else { return };
     let status = STATUSES[usize::from(first % 8)];
     let retry_after = HEADERS[usize::from(first / 8 % 4)];
+    match read_batch(Response { status, retry_after, body }, &[1, 2]) {
+        Ok(outcomes) => assert_eq!((status, outcomes.len()), (200, 2)),
+        Err(failure) => assert!(!failure.is_of_the_contract()),
+    }
     match read(Response { status, retry_after, body }, 1) {
         Ok(value) => {
             assert_eq!(status, 200);

@@ -34,10 +34,10 @@ pub struct Options {
     /// Seed for the campaigns' choice of faults; random by default, and printed.
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
-    /// Number of fault rounds per campaign.
+    /// Number of fault rounds per campaign. A round of the chain campaign is 250 seeds, and `--seed` is the first one.
     #[arg(long, value_name = "N", default_value_t = 4)]
     rounds: u32,
-    /// Campaign to run; both by default.
+    /// Campaign to run; all by default.
     #[arg(long, value_enum)]
     campaign: Option<Campaign>,
     /// Folder with `entry.mjs` and `build/` of another Worker version, to run in the stack campaign together with this one.
@@ -52,6 +52,8 @@ pub enum Campaign {
     Push,
     /// The whole service, through two versions of the edge.
     Stack,
+    /// The JSON-RPC providers of a chain.
+    Chain,
 }
 
 /// A stage of the test run.
@@ -108,6 +110,9 @@ pub fn run(options: &Options) -> Result<()> {
 fn rust(cache: &Cache, tally: &mut Tally) -> Result<()> {
     // Bindings are dropped in reverse order, so the server stops before its folder is removed.
     let (_folder, _postgres, url) = temporary_postgres(cache)?;
+    // The local node of a chain is one of these packages.
+    require_node()?;
+    install_clients(&workspace::root().join("e2e"))?;
     let mut cargo = workspace::cargo();
     cargo.args(["test", "--locked", "--workspace", "--no-fail-fast"]).env("RDS_TEST_DATABASE_URL", url);
     counted(cargo, tally)
@@ -213,14 +218,30 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
         let folder = Scratch::new(cache, "faults")?;
         let description = match campaign {
             Campaign::Push => campaign::lay_out(cache, &folder.path)?,
-            Campaign::Stack => campaign::lay_out_whole(cache, &folder.path, options.other_edge.as_deref())?,
+            Campaign::Stack | Campaign::Chain => {
+                campaign::lay_out_whole(cache, &folder.path, options.other_edge.as_deref())?
+            }
         };
         let mut node = node_tests(&suite);
         node.arg(file).env("RDS_CAMPAIGN", description);
         node.env("RDS_SEED", seed.to_string()).env("RDS_ROUNDS", options.rounds.to_string());
         outcome = outcome.and(counted(node, tally));
     }
+    if options.campaign.is_none_or(|chosen| chosen == Campaign::Chain) {
+        outcome = outcome.and(chain_faults(seed, options.rounds, tally));
+    }
     outcome
+}
+
+/// Seeds of a round of the chain campaign.
+const SEEDS_A_ROUND: u32 = 250;
+
+fn chain_faults(seed: u32, rounds: u32, tally: &mut Tally) -> Result<()> {
+    let mut cargo = workspace::cargo();
+    cargo.args(["test", "--locked", "--package", "rds-rpc", "--test", "faults", "--", "--nocapture"]);
+    cargo.env("RDS_FAULT_SEED", seed.to_string());
+    cargo.env("RDS_FAULT_SEEDS", rounds.saturating_mul(SEEDS_A_ROUND).to_string());
+    counted(cargo, tally)
 }
 
 /// A suite's test files as sorted relative paths, limited to those that contain `only`.

@@ -7,6 +7,7 @@
 mod texts;
 
 use crate::hex;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -123,6 +124,50 @@ pub fn read<'a>(response: Response<'a>, id: u64) -> Result<&'a RawValue, Failure
                 .unwrap_or(of_status))
         }
     }
+}
+
+/// The outcomes in the response to a batch of requests with these ids, in the order of the ids. An answer that is missing or occurs twice is a
+/// transport failure of that request.
+///
+/// Error: the batch as a whole failed. It is [`Failure::Unsupported`] if the provider answers a list of requests with something else than a
+/// list, unless that names a cause for which single requests would fail as well.
+pub fn read_batch<'a>(response: Response<'a>, ids: &[u64]) -> Result<Vec<Result<&'a RawValue, Failure>>, Failure> {
+    let list: Option<Vec<Envelope<'a>>> = serde_json::from_slice(response.body).ok();
+    match list {
+        Some(list) if response.status == 200 && !is_refusal(&list, ids) => {
+            let mut by_id: BTreeMap<u64, Vec<Envelope<'a>>> = BTreeMap::new();
+            for envelope in list {
+                if let Some(id) = envelope.id {
+                    by_id.entry(id).or_default().push(envelope);
+                }
+            }
+            let outcome = |id: &u64| match by_id.remove(id).map(<[Envelope<'a>; 1]>::try_from) {
+                Some(Ok([envelope])) => read_envelope(envelope, response, *id),
+                _ => Err(Failure::Transport),
+            };
+            Ok(ids.iter().map(outcome).collect())
+        }
+        list => {
+            let one = serde_json::from_slice::<Envelope<'a>>(response.body).ok();
+            let said = one.or_else(|| list?.into_iter().next());
+            let is_json = said.is_some();
+            let error = said.and_then(|envelope| envelope.error).map(|error| classify(&error, response));
+            Err(match (response.status, error) {
+                (429, _) => rate_limited(response),
+                (413, _) => Failure::Size,
+                (_, Some(error @ (Failure::RateLimited { .. } | Failure::Forbidden | Failure::Size))) => error,
+                (401..=403, _) => Failure::Forbidden,
+                (200, _) if is_json => Failure::Unsupported,
+                (400 | 404 | 405 | 501, _) => Failure::Unsupported,
+                _ => Failure::Transport,
+            })
+        }
+    }
+}
+
+/// Whether a list is the refusal of a batch: a single error that belongs to no request.
+fn is_refusal(list: &[Envelope<'_>], ids: &[u64]) -> bool {
+    matches!(list, [one] if ids.len() > 1 && one.id.is_none() && one.error.is_some())
 }
 
 fn read_envelope<'a>(envelope: Envelope<'a>, response: Response<'_>, id: u64) -> Result<&'a RawValue, Failure> {

@@ -156,3 +156,41 @@ fn the_waiting_time_is_read_in_seconds_and_bounded() {
         assert_eq!(read(response, 1).err(), Some(Failure::RateLimited { retry_after: seconds }), "{header}");
     }
 }
+
+#[test]
+fn each_request_of_a_batch_has_an_outcome_of_its_own_in_whatever_order_they_come() {
+    let body = r#"[{"id":8,"error":{"code":3,"message":"execution reverted","data":"0x01"}},{"id":7,"result":"0x2"},
+                   {"id":9,"result":"0x3"},{"id":9,"result":"0x4"},{"id":11,"error":{"code":429,"message":""}}]"#;
+    let outcomes =
+        read_batch(Response { status: 200, retry_after: None, body: body.as_bytes() }, &[7, 8, 9, 10, 11]).unwrap();
+    let [first, reverted, twice, missing, limited] = outcomes.as_slice() else { panic!("{outcomes:?}") };
+    assert_eq!(first.as_ref().map(|it| it.get()), Ok(r#""0x2""#));
+    assert_eq!(reverted.as_ref().err(), Some(&Failure::Reverted { data: [1].into() }));
+    assert_eq!((twice.as_ref().err(), missing.as_ref().err()), (Some(&Failure::Transport), Some(&Failure::Transport)));
+    assert_eq!(limited.as_ref().err(), Some(&Failure::RateLimited { retry_after: None }));
+}
+
+#[test]
+fn a_provider_without_batches_is_told_from_one_that_fails() {
+    let batch = |status, body: &str| {
+        read_batch(Response { status, retry_after: None, body: body.as_bytes() }, &[1, 2])
+            .map(|outcomes| outcomes.len())
+    };
+    let error = r#"{"id":null,"error":{"code":-32600,"message":"batches are disabled"}}"#;
+    for (status, body) in [(200, error), (200, r#"{"id":1,"result":"0x"}"#), (400, "no"), (405, "")] {
+        assert_eq!(batch(status, body), Err(Failure::Unsupported), "{body}");
+    }
+    assert_eq!(batch(200, &std::format!("[{error}]")), Err(Failure::Unsupported));
+    assert_eq!(
+        batch(200, r#"{"error":{"code":-32005,"message":"rate limit"}}"#),
+        Err(Failure::RateLimited { retry_after: None })
+    );
+    assert_eq!(batch(429, ""), Err(Failure::RateLimited { retry_after: None }));
+    assert_eq!(batch(413, ""), Err(Failure::Size));
+    assert_eq!(batch(403, "{}"), Err(Failure::Forbidden));
+    for (status, body) in [(200, "<html>"), (502, "<html>"), (200, r#"[{"id":1,"result"#), (502, r#"[]"#)] {
+        assert_eq!(batch(status, body), Err(Failure::Transport), "{body}");
+    }
+    // A list with no answer to any request.
+    assert_eq!(batch(200, "[]"), Ok(2));
+}

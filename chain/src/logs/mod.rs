@@ -30,7 +30,7 @@ pub const MAX_DATA_BYTES: usize = 64 << 10;
 pub const MAX_TOPICS: usize = 4;
 
 /// One event, as a contract emitted it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Log {
     /// The contract.
     pub address: Address,

@@ -114,12 +114,18 @@ impl Plan {
     /// A plan to read every field of every contract, beginning at `rung`. Without fields or contracts it is finished.
     pub fn new(contracts: Vec<Address>, fields: Vec<Field>, limits: Limits, rung: Rung) -> Self {
         let mut queue = VecDeque::new();
-        if !contracts.is_empty() && !fields.is_empty() {
-            let all = (0..contracts.len()).collect();
+        // During a call the reader is there, and would answer in place of the contract.
+        let is_hidden = |contract: &Address| *contract == crate::body::READER_HOST;
+        let all: Vec<usize> =
+            contracts.iter().enumerate().filter(|(_, it)| !is_hidden(it)).map(|(place, _)| place).collect();
+        let mut readings = Vec::new();
+        for contract in &contracts {
+            let unread = is_hidden(contract).then_some(Reading::Unread(Failure::Unsupported));
+            readings.extend(core::iter::repeat_n(unread, fields.len()));
+        }
+        if !all.is_empty() && !fields.is_empty() {
             queue.push_back(Work { contracts: all, fields: 0..fields.len(), attempts: 0, is_second: false });
         }
-        let mut readings = Vec::new();
-        readings.resize(contracts.len().saturating_mul(fields.len()), None);
         let size = BatchSize::new(&limits);
         let (doubtful, in_flight) = (BTreeMap::new(), BTreeMap::new());
         Self { fields, contracts, limits, size, rung, queue, doubtful, in_flight, next_id: 0, readings }

@@ -246,3 +246,14 @@ fn a_plan_without_work_is_finished() {
     assert!(plan(0, Limits::default()).finished());
     assert!(Plan::new(vec![contract(1)], vec![], Limits::default(), Rung::Single).finished());
 }
+
+#[test]
+fn the_address_that_holds_the_reader_during_a_call_is_not_asked() {
+    let fields = vec![Field::new(Function::TotalSupply)];
+    let contracts = vec![contract(1), crate::body::READER_HOST, contract(2)];
+    let mut plan = Plan::new(contracts, fields, Limits::default(), Rung::Override);
+    run(&mut plan, 10_000, 1 << 24, &[]);
+    let readings: Vec<bool> =
+        plan.readings().flat_map(|(_, it)| it).map(|it| it.as_ref().is_some_and(returned)).collect();
+    assert_eq!(readings, [true, false, true]);
+}

@@ -1,27 +1,36 @@
 //! Questions about who controls a contract, asked of every operator at one block.
+//!
+//! The questions to one provider travel in batches of JSON-RPC. A batch saves requests and round trips, and each answer is, to the byte, the
+//! one that anybody gets who asks the question alone: with the same caller, the same gas, and the contract's own reason for a revert. Through
+//! Multicall3 or the reader it would not be, because a contract sees another caller there and shares its gas with others.
+//!
+//! A provider may ignore the hash of the block and answer of its newest one. Each batch therefore contains a call of the reader without
+//! calls of its own, which says at which block it ran: see [`Witness`].
 
 use crate::agree::Reader;
+use crate::events::logs_of;
+use crate::gather::{gather, is_settled};
+use crate::meters::Kind;
 use crate::provider::{MAX_BODY, Provider};
-use futures_util::future::join_all;
+use crate::read::At;
+use crate::units::Method;
 use futures_util::stream::{self, StreamExt};
 use rds_chain::abi::{Event, Word, keccak256};
 use rds_chain::adapt::governance::{Answer, Code, Question};
 use rds_chain::failure::Failure;
-use rds_chain::logs::{self, Asked, BlockRange, Log, Parameters, Ranges};
+use rds_chain::logs::{BlockRange, Log, Parameters};
+use rds_chain::plan::Rung;
 use rds_chain::quorum::{Answers, Verdict, decide};
+use rds_chain::reader::{self, AnswerError, HeaderField, Request};
 use rds_chain::{Address, Block, body, result};
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::value::RawValue;
 
-/// Questions that are asked of one provider at the same time.
-const IN_FLIGHT: usize = 8;
+/// Batches, or questions about logs, that are asked of one provider at the same time.
+const IN_FLIGHT: usize = 4;
+/// Questions of one batch. Answers of this many contracts of the largest size fit into a response.
+const QUESTIONS_A_BATCH: usize = 40;
 /// Gas of one call.
 const CALL_GAS: u64 = 5_000_000;
-/// Blocks of one request for logs.
-const LOG_SPAN: u64 = 10_000;
-/// Most requests for the logs of one contract. A longer history is not read.
-const MAX_LOG_REQUESTS: usize = 2_500;
-/// Most logs of one request.
-const MAX_LOGS: usize = 10_000;
 
 /// What a node answered, in a form that can be compared with the answers of other nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,72 +59,23 @@ pub struct AgreedAnswer {
 impl Reader {
     /// Asks every operator all `questions` at `block`. The answers are in the order of the questions.
     pub async fn answers(&self, block: &Block, questions: &[Question]) -> Vec<AgreedAnswer> {
-        let of_providers = self.providers().map(async |provider| {
-            // A list instead of an iterator: a closure over references would tie the future to one lifetime.
-            let mut asked = Vec::with_capacity(questions.len());
-            for question in questions {
-                asked.push(ask(provider, block, question));
-            }
-            let values: Vec<_> = stream::iter(asked).buffered(IN_FLIGHT).collect().await;
-            Answers {
-                operator: provider.operator().to_owned(),
-                block: block.id.hash,
-                values: values.into_iter().map(Result::ok).collect(),
-            }
-        });
-        let answers = join_all(of_providers).await;
-        let verdicts = decide(self.quorum(), block.id.hash, questions.len(), &answers);
+        let mut asked = Vec::new();
+        let at = At { chain_id: self.chain_id(), block, number_source: self.number_source() };
+        for (provider, rung) in self.rungs() {
+            let witness = Witness { at, rung };
+            asked.push((provider, async move {
+                Answers {
+                    operator: provider.operator().to_owned(),
+                    block: block.id.hash,
+                    values: ask_all(provider, witness, questions).await,
+                }
+            }));
+        }
+        let (quorum, hash, values) = (self.quorum(), block.id.hash, questions.len());
+        let answers = gather(asked, |answers, open| is_settled(quorum, hash, values, answers, open)).await;
+        let verdicts = decide(quorum, hash, values, &answers);
+        self.meters().judge(&verdicts);
         questions.iter().zip(verdicts).map(|(question, verdict)| agreed(question, verdict)).collect()
-    }
-}
-
-/// Events that change who controls a contract.
-const CONTROL_EVENTS: [Event; 9] = [
-    Event::Upgraded,
-    Event::AdminChanged,
-    Event::OwnershipTransferred,
-    Event::RoleGranted,
-    Event::RoleRevoked,
-    Event::MinDelayChange,
-    Event::AddedOwner,
-    Event::RemovedOwner,
-    Event::ChangedThreshold,
-];
-/// Contracts of one request for logs.
-const CONTRACTS_A_REQUEST: usize = 500;
-
-impl Reader {
-    /// The contracts that emitted a `Deposit` event of ERC-4626 from block `since` on, up to `block`, each with the block of its first one. A
-    /// contract that one operator names counts: what it is, is asked afterwards. `None` if no operator answers.
-    pub async fn depositors(&self, block: &Block, since: u64) -> Option<BTreeMap<Address, u64>> {
-        let Some(range) = BlockRange::new(since, block.id.number) else { return Some(BTreeMap::new()) };
-        let asked = self.providers().map(|provider| logs_of(provider, &[], &[Event::Deposit], range));
-        let answers = join_all(asked).await;
-        if answers.iter().all(Result::is_err) {
-            return None;
-        }
-        let mut first: BTreeMap<Address, u64> = BTreeMap::new();
-        for log in answers.into_iter().flatten().flatten() {
-            let number = first.entry(log.address).or_insert(log.block.number);
-            *number = log.block.number.min(*number);
-        }
-        Some(first)
-    }
-
-    /// Those of `contracts` that emitted an event of a changed control from block `since` on, up to `block`. An event that one operator
-    /// names counts: it only causes a reading. If no operator answers, all contracts count.
-    pub async fn touched(&self, block: &Block, since: u64, contracts: &[Address]) -> BTreeSet<Address> {
-        let Some(range) = BlockRange::new(since, block.id.number) else { return BTreeSet::new() };
-        let mut touched = BTreeSet::new();
-        for contracts in contracts.chunks(CONTRACTS_A_REQUEST) {
-            let asked = self.providers().map(|provider| logs_of(provider, contracts, &CONTROL_EVENTS, range));
-            let answers = join_all(asked).await;
-            if answers.iter().all(Result::is_err) {
-                touched.extend(contracts);
-            }
-            touched.extend(answers.into_iter().flatten().flatten().map(|log| log.address));
-        }
-        touched
     }
 }
 
@@ -138,7 +98,7 @@ fn agreed(question: &Question, verdict: Verdict<String, NodeAnswer>) -> AgreedAn
     }
 }
 
-/// The answer in the form that the question expects. A node answers a question only in this form: see [`ask`].
+/// The answer in the form that the question expects. A node answers a question only in this form: see [`node_answer`].
 fn understood(question: &Question, answer: NodeAnswer) -> Answer {
     match (question, answer) {
         (Question::Code(_), NodeAnswer::Bytes(code)) => Answer::Code(Code::of(&code)),
@@ -152,24 +112,165 @@ fn understood(question: &Question, answer: NodeAnswer) -> Answer {
     }
 }
 
-async fn ask(provider: &Provider, block: &Block, question: &Question) -> Result<NodeAnswer, Failure> {
-    let hash = block.id.hash;
-    let answer = match question {
-        Question::Code(contract) => provider.call(|id| body::code(id, *contract, hash)).await?,
-        Question::Storage { contract, slot } => {
-            let word = provider.call(|id| body::storage_at(id, *contract, *slot, hash)).await?;
-            let word = result::bytes(&word, 32).filter(|word| word.len() == 32).ok_or(Failure::Transport)?;
-            return Ok(NodeAnswer::Bytes(word));
+/// Evidence of the block at which a batch was answered: a call of the reader that the provider serves, in the same batch.
+#[derive(Debug, Clone, Copy)]
+struct Witness<'a> {
+    at: At<'a>,
+    rung: Rung,
+}
+
+impl Witness<'_> {
+    /// `None` if the provider does not run the reader: then there is no evidence.
+    fn body(self, id: u64) -> Option<String> {
+        if !self.rung.is_reader() {
+            return None;
         }
-        Question::Call { contract, data } => {
-            match provider.call(|id| body::contract_call(id, *contract, data, CALL_GAS, hash)).await {
-                Err(Failure::Reverted { data }) => return Ok(NodeAnswer::Reverted(data)),
-                answer => answer?,
+        body::self_test(id, self.rung, self.at.number_source, self.at.block.id.hash)
+    }
+
+    /// In which way the answer is not the one of the question's block. An answer that does not come from the reader shows nothing.
+    fn contradiction(self, answer: &Result<Box<RawValue>, Failure>) -> Option<Kind> {
+        // The reader never reverts.
+        if matches!(answer, Err(Failure::Reverted { .. })) {
+            return Some(Kind::Damaged);
+        }
+        let data = result::bytes(answer.as_ref().ok()?, MAX_BODY)?;
+        let request = Request::header_only(self.at.number_source);
+        match reader::Answer::decode(&request, self.at.block, self.at.chain_id, &data) {
+            Err(AnswerError::WrongBlock(HeaderField::Chain)) => Some(Kind::OtherChain),
+            Err(AnswerError::WrongBlock(_)) => Some(Kind::OtherBlock),
+            Ok(_) | Err(_) => None,
+        }
+    }
+}
+
+/// What one provider answers to the questions, in their order.
+async fn ask_all(provider: &Provider, witness: Witness<'_>, questions: &[Question]) -> Vec<Option<NodeAnswer>> {
+    let mut answers: Vec<Option<NodeAnswer>> = vec![None; questions.len()];
+    let (of_logs, others): (Vec<usize>, Vec<usize>) =
+        (0..questions.len()).partition(|place| matches!(questions.get(*place), Some(Question::RoleGrants(_))));
+    let mut open: Vec<Vec<usize>> = others.chunks(QUESTIONS_A_BATCH).map(<[usize]>::to_vec).collect();
+    open.extend(of_logs.into_iter().map(|place| vec![place]));
+    while !open.is_empty() {
+        // A list instead of an iterator: a closure over references would tie the future to one lifetime.
+        let mut asked = Vec::with_capacity(open.len());
+        for places in open.drain(..) {
+            asked.push(ask_some(provider, witness, questions, places));
+        }
+        let rounds: Vec<Asked> = stream::iter(asked).buffer_unordered(IN_FLIGHT).collect().await;
+        for asked in rounds {
+            for (place, answer) in asked.answered {
+                if let Some(slot) = answers.get_mut(place) {
+                    *slot = answer;
+                }
             }
+            open.extend(asked.again);
         }
-        Question::RoleGrants(contract) => return grants(provider, block, *contract).await.map(NodeAnswer::Grants),
+    }
+    answers
+}
+
+/// What a batch of questions gave.
+#[derive(Default)]
+struct Asked {
+    /// By place of the question; `None` where the provider failed.
+    answered: Vec<(usize, Option<NodeAnswer>)>,
+    /// Questions to ask again, in smaller batches.
+    again: Vec<Vec<usize>>,
+}
+
+/// Asks the questions at these places in a batch, or one by one.
+async fn ask_some(provider: &Provider, witness: Witness<'_>, questions: &[Question], mut places: Vec<usize>) -> Asked {
+    let block = witness.at.block;
+    let asked: Vec<&Question> = places.iter().filter_map(|place| questions.get(*place)).collect();
+    let of_logs = |question: &&Question| matches!(question, Question::RoleGrants(_));
+    let is_batch = provider.serves_batches() && !asked.iter().any(of_logs);
+    if let (false, [place], [question]) = (is_batch, places.as_slice(), asked.as_slice()) {
+        let answer = ask(provider, block, question).await.ok();
+        return Asked { answered: vec![(*place, answer)], again: Vec::new() };
+    }
+    let one_by_one = |places: &[usize]| places.iter().map(|place| vec![*place]).collect();
+    if !is_batch {
+        return Asked { answered: Vec::new(), again: one_by_one(&places) };
+    }
+    let mut methods: Vec<Method> = asked.iter().map(|question| method(question)).collect();
+    if witness.body(0).is_some() {
+        methods.push(Method::Call);
+    }
+    let body = |place: usize, id| match asked.get(place) {
+        Some(question) => body(id, question, block),
+        None => witness.body(id).unwrap_or_default(),
     };
-    result::bytes(&answer, MAX_BODY).map(NodeAnswer::Bytes).ok_or(Failure::Transport)
+    let failed = |places: &[usize]| places.iter().map(|place| (*place, None)).collect();
+    match provider.batch(&methods, body).await {
+        Ok(results) => {
+            if let Some(kind) = results.get(asked.len()).and_then(|answer| witness.contradiction(answer)) {
+                provider.count(kind);
+                return Asked { answered: failed(&places), again: Vec::new() };
+            }
+            let answered = places
+                .iter()
+                .zip(asked.iter().zip(results))
+                .map(|(place, (question, result))| (*place, node_answer(provider, question, result).ok()));
+            Asked { answered: answered.collect(), again: Vec::new() }
+        }
+        // One long answer must not keep the others out.
+        Err(Failure::Size) if places.len() > 1 => {
+            let rest = places.split_off(places.len() / 2);
+            Asked { answered: Vec::new(), again: vec![places, rest] }
+        }
+        Err(Failure::Unsupported) => Asked { answered: Vec::new(), again: one_by_one(&places) },
+        Err(_) => Asked { answered: failed(&places), again: Vec::new() },
+    }
+}
+
+fn method(question: &Question) -> Method {
+    match question {
+        Question::Code(_) => Method::Code,
+        Question::Storage { .. } => Method::Storage,
+        Question::Call { .. } => Method::Call,
+        Question::RoleGrants(_) => Method::Logs,
+    }
+}
+
+/// The request of a question that is one request: all but those about logs.
+fn body(id: u64, question: &Question, block: &Block) -> String {
+    let hash = block.id.hash;
+    match question {
+        Question::Code(contract) => body::code(id, *contract, hash),
+        Question::Storage { contract, slot } => body::storage_at(id, *contract, *slot, hash),
+        Question::Call { contract, data } => body::contract_call(id, *contract, data, CALL_GAS, hash),
+        Question::RoleGrants(_) => String::new(),
+    }
+}
+
+async fn ask(provider: &Provider, block: &Block, question: &Question) -> Result<NodeAnswer, Failure> {
+    if let Question::RoleGrants(contract) = question {
+        return grants(provider, block, *contract).await.map(NodeAnswer::Grants);
+    }
+    let result = provider.call(method(question), |id| body(id, question, block)).await;
+    node_answer(provider, question, result)
+}
+
+fn node_answer(
+    provider: &Provider,
+    question: &Question,
+    result: Result<Box<RawValue>, Failure>,
+) -> Result<NodeAnswer, Failure> {
+    let result = match (result, question) {
+        (Err(Failure::Reverted { data }), Question::Call { .. }) => return Ok(NodeAnswer::Reverted(data)),
+        (Err(failure @ Failure::Reverted { .. }), _) => {
+            provider.count(Kind::Damaged);
+            return Err(failure);
+        }
+        (result, _) => result?,
+    };
+    let is_word = matches!(question, Question::Storage { .. });
+    let bytes = result::bytes(&result, MAX_BODY).filter(|bytes| !is_word || bytes.len() == 32);
+    bytes.map(NodeAnswer::Bytes).ok_or_else(|| {
+        provider.count(Kind::Damaged);
+        Failure::Transport
+    })
 }
 
 /// The grants of roles up to `block`, from the logs of the whole chain.
@@ -182,29 +283,4 @@ async fn grants(provider: &Provider, block: &Block, contract: Address) -> Result
         _ => None,
     };
     Ok(logs.iter().filter_map(grant).collect())
-}
-
-/// The logs of these events, in pieces that the provider serves.
-pub(crate) async fn logs_of(
-    provider: &Provider,
-    contracts: &[Address],
-    events: &[Event],
-    range: BlockRange,
-) -> Result<Vec<Log>, Failure> {
-    let (mut ranges, mut found) = (Ranges::new(range, LOG_SPAN), Vec::new());
-    let topics: Vec<Word> = events.iter().map(|event| event.topic()).collect();
-    for _ in 0..MAX_LOG_REQUESTS {
-        let Some(range) = ranges.next() else { return Ok(found) };
-        let answer = match provider.call(|id| body::logs(id, contracts, events, range)).await {
-            Err(Failure::RangeTooLarge) => {
-                ranges.record_too_large().map_err(|_| Failure::RangeTooLarge)?;
-                continue;
-            }
-            answer => answer?,
-        };
-        let asked = Asked { range, contracts, topics: &topics };
-        found.extend(logs::decode(&answer, asked, MAX_LOGS).map_err(|_| Failure::Transport)?);
-        ranges.record_read();
-    }
-    Err(Failure::RangeTooLarge)
 }

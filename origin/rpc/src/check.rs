@@ -3,6 +3,7 @@
 use crate::agree::Reader;
 use crate::provider::{MAX_BODY, Provider};
 use crate::read::At;
+use crate::units::Method;
 use futures_util::future::join_all;
 use rds_chain::body;
 use rds_chain::failure::Failure;
@@ -50,7 +51,7 @@ async fn best_rung(provider: &Provider, at: At<'_>) -> Result<Rung, Failure> {
         let Some(body) = body::self_test(0, rung, at.number_source, hash) else { return Ok(rung) };
         // The body is made again with the request's own id.
         let again = |id| body::self_test(id, rung, at.number_source, hash).unwrap_or(body);
-        match provider.call(again).await {
+        match provider.call(Method::Call, again).await {
             Ok(answer) if result::bytes(&answer, MAX_BODY).is_some_and(|data| serves(rung, at, &data)) => {
                 return Ok(rung);
             }

@@ -10,6 +10,7 @@
 //! The keys stand in a second file, a JSON object from names to keys, so that the first one can be shared.
 
 use crate::reads::{self, Reads, ReadsRow};
+use crate::units::Units;
 use rds_chain::quorum::Quorum;
 use rds_chain::reader::NumberSource;
 use serde::Deserialize;
@@ -21,6 +22,8 @@ use url::{Host, Url};
 const REQUESTS_PER_SECOND: u32 = 5;
 /// Most requests a second that a file may state.
 const MAX_REQUESTS_PER_SECOND: u32 = 10_000;
+/// Most units a second that a file may state.
+const MAX_UNITS_PER_SECOND: u32 = 1_000_000;
 /// Place of the key in an address.
 const KEY: &str = "{key}";
 
@@ -59,8 +62,12 @@ pub struct Endpoint {
     pub url: Url,
     /// Who runs it. Providers of one operator count once.
     pub operator: String,
-    /// Most requests a second.
+    /// Most requests a second. A batch is one request.
     pub requests_per_second: u32,
+    /// Most units a second; `None` if the provider does not count them.
+    pub units_per_second: Option<u32>,
+    /// What each method costs of them.
+    pub units: Units,
 }
 
 /// Without the address, which may contain a key.
@@ -109,6 +116,10 @@ struct ProviderRow {
     operator: Option<String>,
     key: Option<String>,
     requests_per_second: Option<u32>,
+    units_per_second: Option<u32>,
+    /// Costs of methods, by name, where they differ from the default ones.
+    #[serde(default)]
+    units: BTreeMap<String, u32>,
 }
 
 impl Providers {
@@ -154,6 +165,11 @@ fn chain(row: ChainRow, path: &str, keys: &BTreeMap<String, String>, faults: &mu
     if operators.len() < row.quorum {
         faults.add(format!("{path}.quorum"), "there are fewer operators than the quorum needs");
     }
+    // Otherwise two groups could each reach the quorum with answers that contradict each other.
+    if row.quorum >= 1 && operators.len() >= row.quorum.saturating_mul(2) {
+        let reason = format!("must be more than half of the {} operators", operators.len());
+        faults.add(format!("{path}.quorum"), &reason);
+    }
     let quorum = match (row.quorum, row.trust_one_operator) {
         (1, true) => Some(Quorum::trusting_one_operator()),
         (1, false) => {
@@ -175,6 +191,16 @@ fn endpoint(row: ProviderRow, path: &str, keys: &BTreeMap<String, String>, fault
     if !(1..=MAX_REQUESTS_PER_SECOND).contains(&rate) {
         faults.add(field("requests_per_second"), "must be from 1 to 10000");
     }
+    if row.units_per_second.is_some_and(|units| !(1..=MAX_UNITS_PER_SECOND).contains(&units)) {
+        faults.add(field("units_per_second"), "must be from 1 to 1000000");
+    }
+    if row.units_per_second.is_none() && !row.units.is_empty() {
+        faults.add(field("units"), "need units_per_second");
+    }
+    let units = Units::with(&row.units).unwrap_or_else(|method| {
+        faults.add(field(&format!("units.{method}")), "must be a method that is used, with at most 100000 units");
+        Units::default()
+    });
     let key = match (&row.key, row.url.contains(KEY)) {
         (Some(name), true) => match keys.get(name) {
             Some(key) => key.as_str(),
@@ -206,7 +232,7 @@ fn endpoint(row: ProviderRow, path: &str, keys: &BTreeMap<String, String>, fault
         faults.add(field("operator"), "must not be empty");
         return None;
     };
-    Some(Endpoint { url, operator, requests_per_second: rate })
+    Some(Endpoint { url, operator, requests_per_second: rate, units_per_second: row.units_per_second, units })
 }
 
 /// The last two labels of the host's name, or the host's address: most often the operator. A file must state the operator where a host is
@@ -224,6 +250,7 @@ fn operator(url: &Url) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Method;
 
     fn parse(text: &str) -> Result<Providers, Vec<String>> {
         let keys = BTreeMap::from([("example".to_owned(), "s3cret".to_owned())]);
@@ -247,8 +274,8 @@ mod tests {
     #[test]
     fn every_fault_names_its_field() {
         let file = r#"{"chains": [
-            {"chain_id": 1, "quorum": 2, "providers": [
-                {"url": "https://a.example.org"}, {"url": "https://b.example.org"}, {"url": "ftp://c.example.net"},
+            {"chain_id": 1, "quorum": 3, "providers": [
+                {"url": "https://a.example.org"}, {"url": "https://b.example.com"}, {"url": "ftp://c.example.net"},
                 {"url": "https://d.example/{key}"}, {"url": "https://e.example/{key}", "key": "none"},
                 {"url": "https://f.example", "key": "example"}, {"url": "nowhere"}, {"url": "https://g.example", "requests_per_second": 0}]},
             {"chain_id": 2, "quorum": 1, "providers": [{"url": "http://127.0.0.1:8545"}]}]}"#;
@@ -331,6 +358,49 @@ mod tests {
         let file = r#"{"chains": [{"chain_id": 1, "quorum": 2, "providers": [
             {"url": "https://a.example.org"}, {"url": "https://b.example.org"}]}]}"#;
         assert_eq!(parse(file).unwrap_err(), ["chains[0].quorum: there are fewer operators than the quorum needs"]);
+    }
+
+    #[test]
+    fn a_quorum_that_two_groups_could_reach_is_refused() {
+        let of = |quorum: usize, operators: usize| {
+            let providers: Vec<_> =
+                (0..operators).map(|n| format!(r#"{{"url": "https://{n}.example", "operator": "{n}"}}"#)).collect();
+            let trust = quorum == 1;
+            parse(&format!(
+                r#"{{"chains": [{{"chain_id": 1, "quorum": {quorum}, "trust_one_operator": {trust}, "providers": [{}]}}]}}"#,
+                providers.join(",")
+            ))
+        };
+        for (quorum, operators) in [(1, 1), (2, 2), (2, 3), (3, 4), (3, 5)] {
+            assert!(of(quorum, operators).is_ok(), "{quorum} of {operators}");
+        }
+        assert_eq!(of(2, 4).unwrap_err(), ["chains[0].quorum: must be more than half of the 4 operators"]);
+        assert_eq!(of(1, 2).unwrap_err(), ["chains[0].quorum: must be more than half of the 2 operators"]);
+    }
+
+    #[test]
+    fn a_provider_may_count_units() {
+        let with = |fields: &str| {
+            let found = parse(&format!(
+                r#"{{"chains": [{{"chain_id": 1, "quorum": 1, "trust_one_operator": true,
+                    "providers": [{{"url": "http://127.0.0.1:8545", {fields}}}]}}]}}"#
+            ))?;
+            Ok::<_, Vec<String>>(found.chains[0].providers[0].clone())
+        };
+        let found = with(r#""units_per_second": 330, "units": {"eth_getLogs": 60}"#).unwrap();
+        assert_eq!(
+            (found.units_per_second, found.units.of(Method::Logs), found.units.of(Method::Call)),
+            (Some(330), 60, 26)
+        );
+        let of = "chains[0].providers[0]";
+        assert_eq!(with(r#""units": {"eth_call": 1}"#).unwrap_err(), [format!("{of}.units: need units_per_second")]);
+        assert_eq!(
+            with(r#""units_per_second": 0, "units": {"eth_sign": 1}"#).unwrap_err(),
+            [
+                format!("{of}.units_per_second: must be from 1 to 1000000"),
+                format!("{of}.units.eth_sign: must be a method that is used, with at most 100000 units")
+            ]
+        );
     }
 
     #[test]

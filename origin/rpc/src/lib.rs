@@ -4,24 +4,33 @@
 //! |---|---|
 //! | [`file`] | the operator's file of chains and providers, with the keys in a file of their own |
 //! | [`reads`] | what is read on a chain, from the same file |
-//! | [`budget`] | when a provider may be asked: requests a second, `Retry-After`, and a pause after failures |
-//! | [`provider`] | one provider: requests with a deadline and a bounded body |
+//! | [`units`] | the methods that are used, and what each costs |
+//! | [`budget`] | when a provider may be asked: requests and units a second, `Retry-After`, and a pause after failures |
+//! | [`meters`] | what providers did: requests, failures by kind, dissent |
+//! | [`provider`] | one provider: requests with a deadline and a bounded body, alone or in batches |
+//! | `gather` | waiting for several providers, no longer than they are needed |
 //! | [`read`] | fields of contracts, read from one provider |
 //! | [`ask`] | questions about who controls a contract, asked of every operator |
-//! | `transfers.rs` | transfers of tokens, as enough operators list them |
+//! | `events` | logs of contracts, read from every operator |
 //! | [`check`] | what a provider serves, found by asking it |
-//! | [`agree`] | the block to read at, and fields that enough operators read alike |
+//! | [`agree`] | fields that enough operators read alike |
+//! | `target` | the block to read at |
 //!
 //! Architecture invariants:
 //! - A failure of a provider is never a reading: see [`rds_chain::failure`].
+//! - A slow provider costs a reading a short time beyond what the others take, unless the quorum needs it.
 //! - An error or a log line never contains a provider's key: only its operator is named.
 
 pub mod agree;
 pub mod ask;
 pub mod budget;
 pub mod check;
+mod events;
 pub mod file;
+mod gather;
+pub mod meters;
 pub mod provider;
 pub mod read;
 pub mod reads;
-mod transfers;
+mod target;
+pub mod units;

@@ -1,11 +1,13 @@
 //! Fields of contracts, read from one provider at one block.
 
+use crate::meters::Kind;
 use crate::provider::Provider;
+use crate::units::Method;
 use futures_util::future::join_all;
 use rds_chain::body;
 use rds_chain::failure::Failure;
 use rds_chain::plan::{Batch, Limits, Plan, Reading, Rung, multicall3};
-use rds_chain::reader::{Answer, Field, NumberSource, Outcome};
+use rds_chain::reader::{Answer, AnswerError, Field, HeaderField, NumberSource, Outcome};
 use rds_chain::{Address, Block, result};
 use serde_json::value::RawValue;
 
@@ -56,6 +58,9 @@ pub async fn fields(
         }
         let asked = batches.iter().map(async |batch| (batch.id, ask(provider, at, batch).await));
         for (id, given) in join_all(asked).await {
+            if matches!(&given, Ok(Given::Answer(answer)) if answer.contracts_answered() == 0) {
+                provider.count(Kind::Gas);
+            }
             // A batch is in flight exactly once, so recording it cannot fail.
             let recorded = match given {
                 Ok(Given::Answer(answer)) => plan.record_answer(id, &answer),
@@ -79,28 +84,61 @@ async fn ask(provider: &Provider, at: At<'_>, batch: &Batch) -> Result<Given, Fa
     let hash = at.block.id.hash;
     // The plan makes no batch that a request cannot hold.
     let body = |id| body::eth_call(id, batch, at.number_source, hash).unwrap_or_default();
-    let result = provider.call(body).await?;
-    decode(at, batch, &result)
+    let result = match provider.call(Method::Call, body).await {
+        // The reader never reverts.
+        Err(Failure::Reverted { .. }) if batch.rung.is_reader() => {
+            provider.count(Kind::Damaged);
+            return Err(Failure::Transport);
+        }
+        result => result?,
+    };
+    decode(at, batch, &result).map_err(|refused| {
+        provider.count(match refused {
+            Refused::Unsupported => return Failure::Unsupported,
+            Refused::Damaged => Kind::Damaged,
+            Refused::Wrong(HeaderField::Chain) => Kind::OtherChain,
+            Refused::Wrong(_) => Kind::OtherBlock,
+        });
+        Failure::Transport
+    })
 }
 
-fn decode(at: At<'_>, batch: &Batch, result: &RawValue) -> Result<Given, Failure> {
-    let data = result::bytes(result, crate::provider::MAX_BODY).ok_or(Failure::Transport)?;
+/// Why an answer is not used.
+enum Refused {
+    /// The provider does not make calls in this way.
+    Unsupported,
+    Damaged,
+    /// It is of another block or chain.
+    Wrong(HeaderField),
+}
+
+impl From<AnswerError> for Refused {
+    fn from(error: AnswerError) -> Self {
+        match error {
+            AnswerError::WrongBlock(field) => Refused::Wrong(field),
+            _ => Refused::Damaged,
+        }
+    }
+}
+
+fn decode(at: At<'_>, batch: &Batch, result: &RawValue) -> Result<Given, Refused> {
+    let data = result::bytes(result, crate::provider::MAX_BODY).ok_or(Refused::Damaged)?;
     match batch.rung {
         Rung::Override | Rung::InitCode => {
             // A node that ignores the override or the init code answers with nothing, as an address without code does.
             if data.is_empty() {
-                return Err(Failure::Unsupported);
+                return Err(Refused::Unsupported);
             }
-            let request = batch.request(at.number_source).map_err(|_| Failure::Transport)?;
-            Answer::decode(&request, at.block, at.chain_id, &data).map(Given::Answer).map_err(|_| Failure::Transport)
+            let request = batch.request(at.number_source).map_err(|_| Refused::Damaged)?;
+            Ok(Given::Answer(Answer::decode(&request, at.block, at.chain_id, &data)?))
         }
         Rung::Multicall3 => {
             // Without the contract the call succeeds with no data.
             if data.is_empty() {
-                return Err(Failure::Unsupported);
+                return Err(Refused::Unsupported);
             }
             let calls = batch.calls().len();
-            multicall3::decode(&data, calls).map(Given::Outcomes).map_err(|_| Failure::Transport)
+            multicall3::decode(&data, calls).map(Given::Outcomes).map_err(|_| Refused::Damaged)
         }
         Rung::Single => Ok(Given::Outcomes(vec![Outcome::succeeded(&data)])),
     }

@@ -1,5 +1,7 @@
 //! Readings from nodes that are served over HTTP and answer well or badly.
 
+#![expect(clippy::disallowed_methods, reason = "the tests measure how long a reading takes")]
+
 mod fake_node;
 
 use fake_node::{Fault, Node};
@@ -11,7 +13,10 @@ use rds_chain::reader::{Field, Outcome, Status};
 use rds_chain::{Address, BlockId};
 use rds_rpc::agree::{NoTarget, Reader, Verdicts};
 use rds_rpc::file::Providers;
+use rds_rpc::meters::Kind;
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 const CONTRACTS: [Address; 2] = [Address([0xa1; 20]), Address([0xa2; 20])];
 
@@ -21,17 +26,20 @@ fn fields() -> Vec<Field> {
 
 /// A reader of chain 31337 over these nodes, each of its own operator, of which `quorum` must agree.
 fn reader(nodes: &[Node], quorum: usize) -> Reader {
+    let nodes: Vec<(&Node, usize)> = nodes.iter().zip(0..).collect();
+    reader_of(&nodes, quorum)
+}
+
+/// A reader over these nodes, each with the number of its operator.
+fn reader_of(nodes: &[(&Node, usize)], quorum: usize) -> Reader {
     let providers: Vec<String> = nodes
         .iter()
-        .enumerate()
-        .map(|(n, node)| {
+        .map(|(node, n)| {
             format!(r#"{{"url": "{}", "operator": "operator-{n}", "requests_per_second": 10000}}"#, node.url())
         })
         .collect();
-    let file = format!(
-        r#"{{"chains": [{{"chain_id": 31337, "quorum": {quorum}, "trust_one_operator": true, "providers": [{}]}}]}}"#,
-        providers.join(",")
-    );
+    let file =
+        format!(r#"{{"chains": [{{"chain_id": 31337, "quorum": {quorum}, "providers": [{}]}}]}}"#, providers.join(","));
     Reader::new(&Providers::parse(&file, &BTreeMap::new()).unwrap().chains[0]).unwrap()
 }
 
@@ -121,6 +129,47 @@ async fn a_liar_is_named_and_a_contract_that_reverts_is_a_value() {
 }
 
 #[tokio::test]
+async fn a_liar_that_is_a_little_late_is_still_named() {
+    let nodes = [Node::honest(100).await, Node::honest(100).await, Node::faulty(100, Fault::LateLie).await];
+    let mut reader = reader(&nodes, 2);
+    assert_eq!(agreed(&mut reader).await, truth());
+    assert_eq!(reader.meters().of("operator-2").unwrap().dissent.load(Relaxed), 4);
+}
+
+/// Ten readings, each of which the slow provider would delay by 30 seconds.
+#[tokio::test]
+async fn a_slow_provider_costs_a_cycle_little_and_what_was_given_up_counts() {
+    let nodes = [Node::honest(100).await, Node::honest(100).await, Node::faulty(100, Fault::Slow).await];
+    let mut reader = reader(&nodes, 2);
+    let started = Instant::now();
+    for _ in 0..10 {
+        assert_eq!(agreed(&mut reader).await, truth());
+    }
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    let meter = reader.meters().of("operator-2").unwrap();
+    assert!(meter.failures(Kind::Slow) >= 1, "{meter:?}");
+    assert_eq!(meter.requests.load(Relaxed), u64::from(nodes[2].requests()));
+}
+
+#[tokio::test]
+async fn a_second_provider_stands_in_for_a_slow_one_of_the_same_operator() {
+    let nodes = [Node::honest(100).await, Node::honest(100).await, Node::faulty(100, Fault::Slow).await];
+    let mut reader = reader_of(&[(&nodes[0], 0), (&nodes[2], 0), (&nodes[1], 1)], 2);
+    let started = Instant::now();
+    assert_eq!(agreed(&mut reader).await, truth());
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn another_header_of_the_same_hash_does_not_stop_the_reading() {
+    let nodes = [Node::honest(100).await, Node::honest(100).await, Node::faulty(100, Fault::OtherHeader).await];
+    let reader = reader(&nodes, 2);
+    let target = reader.target().await.unwrap();
+    assert_eq!((target.block.id.number, target.operators.len()), (100, 2));
+    assert_eq!(reader.meters().of("operator-2").unwrap().failures(Kind::OtherBlock), 1);
+}
+
+#[tokio::test]
 async fn too_few_operators_and_forks_give_no_block() {
     let away = [Node::honest(100).await, Node::faulty(100, Fault::ServerError).await];
     assert_eq!(reader(&away, 2).target().await, Err(NoTarget::TooFewAnswers { answered: 1, needed: 2 }));
@@ -148,7 +197,7 @@ async fn a_rate_limited_node_is_left_alone_for_the_time_that_it_asks_for() {
 async fn a_check_says_what_each_provider_serves() {
     let nodes =
         [Node::honest(100).await, Node::faulty(100, Fault::OtherChain).await, Node::faulty(100, Fault::Html).await];
-    let checks = reader(&nodes, 1).check().await;
+    let checks = reader(&nodes, 2).check().await;
     let [honest, other, html] = checks.as_slice() else { panic!("{checks:?}") };
     assert_eq!((honest.chain_id.clone(), honest.rung.clone()), (Ok(31_337), Ok(Rung::Single)));
     assert_eq!(honest.final_block.as_ref().map(|block| block.id.number), Ok(100));

@@ -1,8 +1,10 @@
 //! What operators see of the reading of chains.
 
 use super::cycle::CycleError;
+use rds_rpc::meters::{Kind, Meters, OperatorMeter};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// The meters of every configured chain.
@@ -30,6 +32,8 @@ pub struct ChainMeter {
     pub implausible: AtomicU64,
     /// Answers of an operator that differ from those of the others.
     pub dissent: BTreeMap<String, AtomicU64>,
+    /// What the operators' providers did; unset while the chain is not read.
+    pub providers: OnceLock<Meters>,
 }
 
 const REASONS: [&str; 4] = ["no_block", "contradicted", "refused", "database"];
@@ -44,6 +48,7 @@ static NO_METER: ChainMeter = ChainMeter {
     disputed: AtomicU64::new(0),
     implausible: AtomicU64::new(0),
     dissent: BTreeMap::new(),
+    providers: OnceLock::new(),
 };
 
 impl ChainMeters {
@@ -84,9 +89,31 @@ impl ChainMeters {
         });
         let dissent = "Answers of an operator that differ from those of the others.";
         self.counters(out, "rds_chain_dissent_total", dissent, |meter| {
-            let label = |operator: &str| format!(",operator=\"{}\"", operator.replace(['\\', '"', '\n'], "_"));
-            meter.dissent.iter().map(|(operator, cell)| (label(operator), cell)).collect()
+            meter.dissent.iter().map(|(operator, cell)| (of_operator(operator), cell)).collect()
         });
+        let requests = "Requests that were sent to an operator's providers; a batch is one.";
+        self.of_operators(out, "rds_chain_provider_requests_total", requests, |meter| meter.requests.load(Relaxed));
+        let units = "Units that those requests cost.";
+        self.of_operators(out, "rds_chain_provider_units_total", units, |meter| meter.units.load(Relaxed));
+        let failures = "Failures of an operator's providers.";
+        Self::header(out, FAILURES, "counter", failures);
+        for (chain, meter) in &self.0 {
+            for (operator, meter) in meter.providers.get().iter().flat_map(|meters| meters.iter()) {
+                for kind in Kind::ALL {
+                    let (labels, count) = (of_operator(operator), meter.failures(*kind));
+                    let _ = writeln!(out, "{FAILURES}{{chain=\"{chain}\"{labels},kind=\"{}\"}} {count}", kind.as_str());
+                }
+            }
+        }
+    }
+
+    fn of_operators(&self, out: &mut String, name: &str, help: &str, count: impl Fn(&OperatorMeter) -> u64) {
+        Self::header(out, name, "counter", help);
+        for (chain, meter) in &self.0 {
+            for (operator, meter) in meter.providers.get().iter().flat_map(|meters| meters.iter()) {
+                let _ = writeln!(out, "{name}{{chain=\"{chain}\"{}}} {}", of_operator(operator), count(meter));
+            }
+        }
     }
 
     fn gauges(&self, out: &mut String, name: &str, help: &str, cell: impl Fn(&ChainMeter) -> &AtomicI64) {
@@ -115,6 +142,13 @@ impl ChainMeters {
     fn header(out: &mut String, name: &str, kind: &str, help: &str) {
         let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
+}
+
+const FAILURES: &str = "rds_chain_provider_failures_total";
+
+/// The label of an operator, after another one.
+fn of_operator(operator: &str) -> String {
+    format!(",operator=\"{}\"", operator.replace(['\\', '"', '\n'], "_"))
 }
 
 impl ChainMeter {

@@ -71,6 +71,8 @@ async fn keep_chain(app: &App, chain: &Chain, reads: &Reads) {
         Ok(reader) => reader,
         Err(error) => return tracing::error!(chain = chain.chain_id, %error, "the chain is not read"),
     };
+    // One task reads a chain, so nothing is set already.
+    let _ = meters.providers.set(reader.meters().clone());
     let pause = Duration::from_secs(reads.every_seconds.into()).clamp(POLL.0, POLL.1);
     // Logged once when reading fails, and once when it works again.
     let mut is_working = true;

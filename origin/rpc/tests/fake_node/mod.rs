@@ -10,6 +10,7 @@ use rds_chain::{Address, BlockHash};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// A contract that reverts with a reason.
 pub const REFUSES: Address = Address([0xee; 20]);
@@ -41,6 +42,12 @@ pub enum Fault {
     OtherId,
     /// Another chain id.
     OtherChain,
+    /// Blocks have the right hash and another time.
+    OtherHeader,
+    /// Every answer comes after 30 seconds.
+    Slow,
+    /// As [`Fault::FlippedWord`], but every answer comes 20 ms later.
+    LateLie,
 }
 
 impl Fault {
@@ -149,6 +156,11 @@ async fn answer(State(node): State<Arc<Inner>>, body: Bytes) -> Response<Body> {
             wrong();
             return respond(StatusCode::OK, html);
         }
+        Some(Fault::Slow) => {
+            wrong();
+            tokio::time::sleep(Duration::from_secs(30)).await;
+        }
+        Some(Fault::LateLie) => tokio::time::sleep(Duration::from_millis(20)).await,
         _ => {}
     }
     let id = match node.fault {
@@ -190,9 +202,10 @@ fn block(node: &Inner, tag: &Value) -> Value {
     if is_fork {
         node.faults.fetch_add(1, Ordering::Relaxed);
     }
+    let is_other = node.fault == Some(Fault::OtherHeader);
     let parent = hash(number - 1, is_fork);
     json!({"number": format!("{number:#x}"), "hash": hash(number, is_fork).to_string(), "parentHash": parent.to_string(),
-           "timestamp": format!("{:#x}", 1_700_000_000 + 12 * number)})
+           "timestamp": format!("{:#x}", 1_700_000_000 + 12 * number + u64::from(is_other))})
 }
 
 /// Only single calls are served: neither overrides, nor init code, nor Multicall3.
@@ -216,7 +229,7 @@ fn call(node: &Inner, params: &Value) -> Result<Value, Value> {
     let data = hex::decode(params[0]["data"].as_str().unwrap()).unwrap();
     let mut word = word_of(to, &data);
     match node.fault {
-        Some(Fault::FlippedWord) => {
+        Some(Fault::FlippedWord | Fault::LateLie) => {
             wrong();
             word.0[31] ^= 1;
         }

@@ -14,8 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Questions that are asked of one provider at the same time.
 const IN_FLIGHT: usize = 8;
-/// Gas of one call.
-const CALL_GAS: u64 = 5_000_000;
 /// Blocks of one request for logs.
 const LOG_SPAN: u64 = 10_000;
 /// Most requests for the logs of one contract. A longer history is not read.
@@ -162,7 +160,7 @@ async fn ask(provider: &Provider, block: &Block, question: &Question) -> Result<
             return Ok(NodeAnswer::Bytes(word));
         }
         Question::Call { contract, data } => {
-            match provider.call(|id| body::contract_call(id, *contract, data, CALL_GAS, hash)).await {
+            match provider.call(|id| body::contract_call(id, *contract, data, body::QUESTION_GAS, hash)).await {
                 Err(Failure::Reverted { data }) => return Ok(NodeAnswer::Reverted(data)),
                 answer => answer?,
             }

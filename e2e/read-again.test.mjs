@@ -161,7 +161,8 @@ describe('what a node fails at is not checked', () => {
 test('hundreds of calls are asked, four at a time', async () => {
   const many = structuredClone(answer);
   const { evidence } = many.data.vault.score_provenance.inputs.caps.tvl_usd;
-  for (let slot = 1; slot <= 400; slot += 1) {
+  // Slots that the contract does not use.
+  for (let slot = 1_001; slot <= 1_400; slot += 1) {
     const data = `0x${slot.toString(16).padStart(64, '0')}`;
     evidence.calls.push({ method: 'eth_getStorageAt', contract: world.feed, data, answer: `0x${'0'.repeat(64)}` });
   }
@@ -195,8 +196,8 @@ test('an address that is no endpoint is refused, and nothing is asked', async ()
 test('the score of every vault of the demo follows from its inputs', async () => {
   const vaults = (await stack.vaults()).filter(({ total_score }) => total_score !== null);
   assert.ok(vaults.length > 20);
-  for (const { network, chain, address, id } of vaults.slice(0, 40)) {
-    const detail = await stack.ok(`/v1/vault/${network ?? chain}/${address}`, { headers: { authorization: `Bearer ${stack.keys.data}` } });
+  for (const { address, id } of vaults.slice(0, 40)) {
+    const detail = await stack.ok(`/v1/vault/devnet/${address}`, { headers: { authorization: `Bearer ${stack.keys.data}` } });
     const { score } = await readAgain(detail.text, [node.url]);
     assert.equal(score.outcome, 'ok', `${id}: ${score.said}`);
   }

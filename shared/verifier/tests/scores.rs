@@ -115,6 +115,7 @@ fn what_cannot_be_computed_is_not_called_right() {
     let vault = published(&lending());
     for (pointer, value, word) in [
         ("/score_provenance/methodology_version", json!("rds-9.0.0"), "rds-9.0.0"),
+        ("/score_provenance/methodology_version", json!(null), "does not state"),
         ("/score_provenance/inputs/control", json!(null), "`control`"),
         ("/score_provenance/inputs/control/exit/value", json!("by_door"), "control.exit"),
         ("/score_provenance/inputs/asset/exposures/1/share", json!(0.123_456_7), "asset.exposures[1]"),

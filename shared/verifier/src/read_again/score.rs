@@ -18,7 +18,9 @@ const SUM_SCALE: u32 = 5;
 
 /// Computes the score from the inputs, and compares every published result.
 pub fn step(published: &Provenance<'_>) -> Step {
-    let version = member::<String>(&published.provenance, "methodology_version").unwrap_or_default();
+    let Some(version) = member::<String>(&published.provenance, "methodology_version") else {
+        return Step::unchecked(NAME, TITLE, "The answer does not state its `methodology_version`.");
+    };
     if version != METHODOLOGY_VERSION {
         let said =
             format!("The score has the methodology `{version}`; this verifier knows `{METHODOLOGY_VERSION}` alone.");

@@ -35,11 +35,17 @@ export async function worldAnswer(world) {
       )),
     },
     caps: {
-      tvl_usd: input(1_000_000, evidence(total, await at('eth_call', world.feed, world.data('Feed', 'latestRoundData()')), owner)),
+      tvl_usd: input(1_000_000, evidence(
+        total,
+        await at('eth_call', world.feed, world.data('Feed', 'latestRoundData()')),
+        owner,
+        await at('eth_call', world.token, world.data('Token', 'decimals()')),
+        await at('eth_call', world.feed, world.data('Feed', 'decimals()')),
+      )),
       utilization: { value: null, source: null, observed_at: null },
     },
   };
-  return { data: { vault: { score_provenance: { inputs } } } };
+  return { data: { vault: { address: world.vault, score_provenance: { inputs } } } };
 }
 
 /** The answer with a changed digit in the answer of a call, by the names of the input and the position of the call. */

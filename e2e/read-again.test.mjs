@@ -59,10 +59,10 @@ describe('inputs that were read on a chain', () => {
     const report = await read(answer, counted.url);
     assert.deepEqual([report.outcome, report.stated], ['confirmed', 1], JSON.stringify(report, null, 1));
     assert.deepEqual(report.inputs.map(({ name, outcome, readAt }) => [name, outcome, readAt.calls]), [
-      ['caps.tvl_usd', 'confirmed', 3], ['control.timelock_seconds', 'confirmed', 5],
+      ['caps.tvl_usd', 'confirmed', 5], ['control.timelock_seconds', 'confirmed', 5],
     ]);
-    // Chain id, block by hash and by number, and seven different calls: both inputs name the owner.
-    assert.deepEqual([counted.requests, report.endpoints[0].requests], [10, 10]);
+    // Chain id, block by hash and by number, and nine different calls: both inputs name the owner.
+    assert.deepEqual([counted.requests, report.endpoints[0].requests], [12, 12]);
     assert.equal((await read(answer.data.vault.score_provenance, node.url)).outcome, 'confirmed');
   });
 
@@ -99,6 +99,17 @@ describe('inputs that were read on a chain', () => {
     assert.equal(report.inputs[1].findings[0].endpoint, new URL(lying.url).host);
     assert.equal((await read(answer, node.url, (await proxy(() => undefined)).url)).outcome, 'confirmed');
   });
+});
+
+test('an input is contradicted if another value follows from its answers, and not confirmed by calls of another contract', async () => {
+  const [dearer, elsewhere] = [structuredClone(answer), structuredClone(answer)];
+  dearer.data.vault.score_provenance.inputs.caps.tvl_usd.value = 1_100_000;
+  const report = await read(dearer, node.url);
+  assert.deepEqual(report.inputs.map(({ outcome }) => outcome), ['contradicted', 'confirmed']);
+  assert.match(report.inputs[0].said, /another value follows: 1000000\.00/);
+  elsewhere.data.vault.address = world.token;
+  const { outcome, inputs } = await read(elsewhere, node.url);
+  assert.deepEqual([outcome, inputs[1].findings[0].reason], ['not_checked', 'other_contract']);
 });
 
 describe('what a node fails at is not checked', () => {
@@ -181,7 +192,7 @@ test('hundreds of calls are asked, four at a time', async () => {
   const seen = [];
   const report = await readAgain(JSON.stringify(many), [`http://127.0.0.1:${server.address().port}`], { onProgress: (progress) => seen.push(progress) });
   assert.equal(report.outcome, 'confirmed', report.summary);
-  assert.deepEqual(seen.at(-1), { done: 410, of: 410 });
+  assert.deepEqual(seen.at(-1), { done: 412, of: 412 });
   assert.ok(most > 1 && most <= 4, `${most} at a time`);
 });
 

@@ -86,10 +86,10 @@ export interface Finding {
   outcome: Outcome;
   /** The endpoint's host; null if no endpoint was needed. */
   endpoint: string | null;
-  /** Why something is not checked. */
+  /** Why something is not checked. `other_value`: another value follows from the published answers. */
   reason:
     | 'other_chain' | 'unknown_block' | 'no_state' | 'rate_limited' | 'timeout' | 'unreachable' | 'too_large' | 'gas' | 'unsupported' | 'forbidden'
-    | 'not_answered' | 'damaged' | 'stopped' | 'unreadable_evidence' | null;
+    | 'not_answered' | 'damaged' | 'stopped' | 'unreadable_evidence' | 'other_contract' | 'other_value' | null;
   said: string;
   call: RepeatedCall | null;
 }

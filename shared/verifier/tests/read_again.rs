@@ -295,3 +295,59 @@ fn code_is_compared_by_its_hash() {
     assert_eq!(evidence()["calls"][4]["answer"], json!(hex::encode(&keccak256(&[0x60, 0x01]))));
     assert_eq!(BLOCK.len(), 66);
 }
+
+/// A call of a function without arguments, or with one word, and its answer.
+fn function(contract: &str, signature: &str, answer: &str) -> Value {
+    let selector = hex::encode(&keccak256(signature.as_bytes())[..4]);
+    json!({ "method": "eth_call", "contract": contract, "data": selector, "answer": answer })
+}
+
+/// What is said about an input with this value and these calls, none of which a node has confirmed.
+fn derived(group: &str, name: &str, value: Value, calls: Vec<Value>) -> Vec<Option<&'static str>> {
+    let mut evidence = evidence();
+    evidence["calls"] = json!(calls);
+    let inputs = json!({ group: { name: { "value": value, "evidence": evidence } } });
+    let vault = json!({ "address": VAULT, "score_provenance": { "inputs": inputs } });
+    let report = Session::new(&vault.to_string(), vec!["node".to_owned()]).unwrap().report();
+    report.inputs[0].findings.iter().filter(|it| it.endpoint.is_none()).map(|it| it.reason).collect()
+}
+
+#[test]
+fn a_value_that_does_not_follow_from_its_answers_is_contradicted() {
+    let (token, feed) = ("0x00000000000000000000000000000000000000bb", "0x00000000000000000000000000000000000000cc");
+    let round = format!("{}{}{}", word(9), &word(250_000_000)[2..], &word(0)[2..].repeat(3));
+    let calls = vec![
+        function(VAULT, "totalAssets()", &word(4_000_123_456)),
+        function(token, "decimals()", &word(6)),
+        function(feed, "latestRoundData()", &round),
+        function(feed, "decimals()", &word(8)),
+    ];
+    let tvl = |value: Value, calls: &[Value]| derived("caps", "tvl_usd", value, calls.to_vec());
+    for right in [10_000, 10_001] {
+        assert!(tvl(json!(right), &calls).is_empty(), "4000.123456 at 2.50 is 10000.31: {right}");
+    }
+    for wrong in [json!(9_998), json!(10_002), json!(0)] {
+        assert_eq!(tvl(wrong, &calls), [Some("other_value")]);
+    }
+    // Without the price nothing follows.
+    assert!(tvl(json!(1), &calls[..2]).is_empty() && tvl(json!(null), &calls).is_empty());
+    let held =
+        |amount| vec![function(VAULT, "totalAssets()", &word(7)), function(token, "balanceOf(address)", &word(amount))];
+    for (value, amount, is_right) in
+        [("observed", 7, true), ("observed", 6, false), ("unavailable", 6, true), ("unavailable", 8, false)]
+    {
+        let said = derived("asset", "exposures_status", json!(value), held(amount));
+        assert_eq!(said.is_empty(), is_right, "{value} {amount}");
+    }
+}
+
+#[test]
+fn evidence_about_another_contract_confirms_nothing() {
+    let mut vault: Value = serde_json::from_str(&document(&evidence())).unwrap();
+    vault["address"] = json!(VAULT.to_uppercase().replace("0X", "0x"));
+    assert_eq!(only(&report(&vault.to_string(), &mut [Node::honest()])).0, Outcome::Confirmed);
+    vault["address"] = json!("0x00000000000000000000000000000000000000dd");
+    let report = report(&vault.to_string(), &mut [Node::honest()]);
+    assert_eq!(only(&report).0, Outcome::NotChecked);
+    assert_eq!(report.inputs[0].findings[0].reason, Some("other_contract"));
+}

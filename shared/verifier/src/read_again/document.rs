@@ -2,10 +2,13 @@
 
 use super::evidence::Evidence;
 use crate::input::{Members, Unreadable, inside, member, members, unreadable};
+use rds_chain::Address;
 
 /// The inputs of one score.
 #[derive(Debug)]
 pub struct Document {
+    /// The vault's contract; `None` if the text does not name one of an EVM chain.
+    pub vault: Option<Address>,
     /// The inputs that state where they were read, in the order of their names.
     pub read: Vec<ReadInput>,
     /// Number of inputs that a source stated. No chain can confirm them.
@@ -62,7 +65,9 @@ impl<'a> Provenance<'a> {
 
     /// The inputs, with the evidence of those that have some.
     pub fn document(&self) -> Result<Document, Unreadable> {
-        let mut document = Document { read: Vec::new(), stated: 0 };
+        let address = self.vault.as_ref().and_then(|vault| member::<String>(vault, "address"));
+        let vault = address.and_then(|address| address.parse().ok());
+        let mut document = Document { vault, read: Vec::new(), stated: 0 };
         for (group, _) in self.inputs.iter() {
             let Some(members) = inside(&self.inputs, group)? else { continue };
             for (name, _) in members.iter() {

@@ -10,13 +10,14 @@
 //! | [`plan`] | what has to be asked, each question once |
 //! | [`endpoint`] | the conversation with one endpoint |
 //! | [`judge`] | whether an answer is the published one |
+//! | [`value`] | whether a value follows from the answers |
 //! | [`report`] | the verdicts |
 //! | [`score`] | whether the scores follow from the inputs, which `vault_input` reads |
 //!
 //! # Invariants
 //!
 //! - Only a statement of a node about the chain contradicts an input. A failure of the node, whatever it is, leaves the input unchecked.
-//! - An input is confirmed only if every endpoint has its block and gave every published answer.
+//! - An input is confirmed only if every endpoint has its block and gave every published answer, and nothing else follows from these answers.
 
 pub mod document;
 pub mod endpoint;
@@ -25,6 +26,7 @@ pub mod judge;
 pub mod plan;
 pub mod report;
 pub mod score;
+pub mod value;
 mod vault_input;
 
 use crate::input::{Unreadable, unreadable};

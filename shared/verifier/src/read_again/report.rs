@@ -6,6 +6,7 @@ use super::endpoint::{BlockState, Endpoint};
 use super::evidence::{Call, Evidence};
 use super::judge::{Judgement, Reason};
 use super::plan::InputPlan;
+use super::value::{Derived, derive};
 use crate::report::Step;
 use rds_chain::hex;
 use serde::Serialize;
@@ -79,7 +80,7 @@ pub struct Finding {
     pub outcome: Outcome,
     /// Name of the endpoint; null if no endpoint was needed for it.
     pub endpoint: Option<String>,
-    /// Why something is not checked, as a stable name.
+    /// Why something is not checked, or what the evidence contradicts by itself, as a stable name.
     pub reason: Option<&'static str>,
     pub said: String,
     /// The call, if one is concerned.
@@ -157,12 +158,14 @@ fn named(endpoints: usize) -> String {
 }
 
 fn of_input(session: &Session, place: usize, input: &ReadInput) -> InputReport {
-    let mut findings = Vec::new();
+    let (mut findings, mut derived) = (Vec::new(), Derived::Unknown);
     let read_at = match (&input.evidence, session.plan.input(place)) {
         (Ok(evidence), Some(planned)) => {
             for endpoint in &session.endpoints {
                 findings.extend(of_endpoint(session, endpoint, evidence, planned));
             }
+            derived = derive(&input.name, &input.value, evidence);
+            findings.extend(of_service(session, evidence, &derived));
             Some(read_at(evidence))
         }
         (evidence, _) => {
@@ -181,6 +184,9 @@ fn of_input(session: &Session, place: usize, input: &ReadInput) -> InputReport {
     let first = findings.iter().find(|finding| finding.outcome == outcome);
     let calls = read_at.as_ref().map_or(0, |it| it.calls);
     let said = match (outcome, first) {
+        (Outcome::Confirmed, _) if derived == Derived::Follows => {
+            format!("All {calls} calls have the published answers, and the value follows from them.")
+        }
         (Outcome::Confirmed, _) if calls == 1 => "The call has the published answer.".to_owned(),
         (Outcome::Confirmed, _) => format!("All {calls} calls have the published answers."),
         (_, Some(finding)) => finding.said.clone(),
@@ -196,6 +202,21 @@ fn of_input(session: &Session, place: usize, input: &ReadInput) -> InputReport {
         read_at,
         findings,
     }
+}
+
+/// What is wrong with the evidence itself, whatever a node says.
+fn of_service(session: &Session, evidence: &Evidence, derived: &Derived) -> Option<Finding> {
+    let finding =
+        |outcome, reason, said| Some(Finding { outcome, endpoint: None, reason: Some(reason), said, call: None });
+    if let Derived::Other(other) = derived {
+        let said = format!("From the published answers another value follows: {other}.");
+        return finding(Outcome::Contradicted, "other_value", said);
+    }
+    let vault = session.document.vault?;
+    if evidence.calls.iter().any(|call| call.question.contract() == vault) {
+        return None;
+    }
+    finding(Outcome::NotChecked, "other_contract", format!("No call asks the vault's own contract, {vault}."))
 }
 
 fn read_at(evidence: &Evidence) -> ReadAt {

@@ -14,7 +14,7 @@ use crate::{wasm, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(1800);
 /// Maximum size of the package after gzip, in bytes. It is embedded in the Worker and downloaded by browsers.
-const MAX_GZIPPED: u64 = 240_000;
+const MAX_GZIPPED: u64 = 260_000;
 /// WebAssembly features that the module may use: only those that browsers have supported for years.
 const FEATURES: [&str; 6] = [
     "--enable-bulk-memory",

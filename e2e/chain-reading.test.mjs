@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { World } from '../chain/world/world.mjs';
+import { readAgain } from '../shared/verifier/build/node.js';
 import { startNode, startProxy } from './chain-node.mjs';
 import { failing, verb } from './operator.mjs';
 import { ended, freePorts, originEnvironment, serve, up } from './private-stack.mjs';
@@ -86,26 +87,18 @@ const metric = async (name) => {
 const withEvidence = (provenance) =>
   Object.fromEntries(Object.values(provenance.inputs).flatMap((group) => Object.entries(group)).filter(([, input]) => input?.evidence));
 
-/** Repeats a call at the evidence's block, on the node itself. */
-async function readAgain(evidence, { method, contract, data }) {
-  const block = { blockHash: evidence.block_hash };
-  if (method === 'eth_call') return world.rpc(method, { to: contract, data }, block).catch(() => null);
-  if (method === 'eth_getStorageAt') return world.rpc(method, contract, data, block);
-  return null;
-}
-
-async function confirm(provenance) {
-  const inputs = withEvidence(provenance);
+/** Reads every input again with the verifier that users run, on the node itself; resolves to the inputs by name. */
+async function confirm(vault) {
+  const inputs = withEvidence(vault.score_provenance);
   for (const [name, { evidence, source }] of Object.entries(inputs)) {
     assert.equal(source, `chain:${CHAIN}`, name);
-    assert.equal(evidence.chain_id, CHAIN);
     assert.ok(evidence.agreed >= 2 && evidence.asked === 3, name);
-    const block = await world.rpc('eth_getBlockByHash', evidence.block_hash, false);
-    assert.equal(Number(block.number), evidence.block_number);
-    for (const call of evidence.calls.filter(({ method }) => method !== 'eth_getCode')) {
-      assert.equal(await readAgain(evidence, call), call.answer, `${name}: ${JSON.stringify(call)}`);
-    }
   }
+  const report = await readAgain(JSON.stringify(vault), [node.url]);
+  assert.equal(report.outcome, 'confirmed', JSON.stringify(report, null, 1));
+  assert.deepEqual(report.inputs.map(({ name }) => name.split('.')[1]).sort(), Object.keys(inputs).sort());
+  assert.ok(report.inputs.every(({ readAt }) => readAt.calls > 0));
+  assert.equal(report.score.outcome, 'ok', report.score.said);
   return inputs;
 }
 
@@ -115,7 +108,7 @@ describe('a vault on a chain that is read', () => {
     assert.equal(vault.name, 'World Vault');
     assert.equal(vault.tvl_usd, 1_000_000);
     assert.equal(vault.deposit_status, 'open');
-    const inputs = await confirm(vault.score_provenance);
+    const inputs = await confirm(vault);
     assert.deepEqual(Object.keys(inputs).sort(), ['exposures_status', 'signers', 'timelock_seconds', 'tvl_usd']);
     assert.equal(inputs.timelock_seconds.value, 172_800);
     assert.equal(inputs.signers.value, 'eoa');
@@ -137,7 +130,7 @@ describe('a vault on a chain that is read', () => {
     await world.giveVaultTo(world.accounts[3]);
     const vault = await vaultThat('the timelock is gone', ({ score_provenance: { inputs } }) => inputs.control.timelock_seconds.value === 0);
     assert.ok(vault.risk_vectors.control.score < before.risk_vectors.control.score);
-    const inputs = await confirm(vault.score_provenance);
+    const inputs = await confirm(vault);
     assert.equal(inputs.signers.value, 'eoa');
     const owner = inputs.timelock_seconds.evidence.calls.some(({ answer }) => answer?.endsWith(world.accounts[3].slice(2)));
     assert.ok(owner, 'the evidence names the owner');
@@ -159,7 +152,7 @@ describe('a vault on a chain that is read', () => {
     const vault = await vaultThat('the exposures are unknown', unknown);
     assert.deepEqual(vault.score_provenance.inputs.asset.exposures, []);
     assert.equal(vault.tvl_usd, 1_500_000);
-    await confirm(vault.score_provenance);
+    await confirm(vault);
   });
 
   test('keeps what was read when nothing changes, and writes no reading', async () => {
@@ -183,7 +176,7 @@ describe('a vault on a chain that is read', () => {
 
     await verb(stack, 'chain', 'resume', '--chain', String(CHAIN));
     const vault = await vaultThat('the present is served', ({ tvl_usd }) => tvl_usd === 1_600_000);
-    const inputs = await confirm(vault.score_provenance);
+    const inputs = await confirm(vault);
     assert.equal(inputs.timelock_seconds.value, 172_800);
     assert.equal((await verb(stack, 'chain', 'status'))[0].halted, null);
   });

@@ -276,7 +276,7 @@ describe('the page', () => {
     const plain = await browser.newContext({ javaScriptEnabled: false });
     const bare = await plain.newPage();
     await bare.goto(new URL(PAGE, stack.edge).href);
-    assert.match(await bare.locator('main').innerText(), /personal_sign[\s\S]*What the steps ask/);
+    assert.match(await bare.locator('main').innerText(), /personal_sign[\s\S]*What the steps of a decision ask/);
     assert.equal(await bare.locator('#verify').isVisible(), false);
     await plain.close();
   });

@@ -24,6 +24,8 @@ pub const READER: Address = Address([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 /// ways then contradict each other, and nothing is agreed.
 pub const READER_HOST: Address = multicall3::MULTICALL3;
 
+/// Gas of a call that is not part of a batch.
+pub const QUESTION_GAS: u64 = 5_000_000;
 /// Gas that a single call needs in addition to its cap: the price of the transaction itself and of its calldata.
 const TRANSACTION_GAS: u64 = 50_000;
 /// Gas of a self-test.
@@ -84,6 +86,11 @@ fn override_with_reader() -> String {
     format!(r#",{{"{READER_HOST}":{{"code":"{}"}}}}"#, hex::encode(&PROGRAM))
 }
 
+/// `eth_getBlockByHash` without the block's transactions.
+pub fn block_by_hash(id: u64, block: BlockHash) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_getBlockByHash","params":["{block}",false]}}"#)
+}
+
 /// `eth_getBlockByNumber` without the block's transactions.
 pub fn block_by_number(id: u64, tag: Tag) -> String {
     let tag = match tag {
@@ -97,6 +104,14 @@ pub fn block_by_number(id: u64, tag: Tag) -> String {
 /// `eth_call` of one contract, for an answer of any length.
 pub fn contract_call(id: u64, contract: Address, data: &[u8], gas: u64, block: BlockHash) -> String {
     call(id, Some(contract), data, gas, block, "")
+}
+
+/// The same as [`contract_call`], from the address that the reader program calls from. Few contracts answer it otherwise than others.
+pub fn contract_call_of_reader(id: u64, contract: Address, data: &[u8], gas: u64, block: BlockHash) -> String {
+    let data = hex::encode(data);
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_call","params":[{{"from":"{READER}","to":"{contract}","data":"{data}","gas":"{gas:#x}"}},{{"blockHash":"{block}"}}]}}"#
+    )
 }
 
 /// `eth_getCode`.
@@ -206,6 +221,8 @@ mod tests {
             let body: Value = serde_json::from_str(&block_by_number(1, tag)).unwrap();
             assert_eq!(body["params"], serde_json::json!([text, false]));
         }
+        let by_hash: Value = serde_json::from_str(&block_by_hash(1, BlockHash([1; 32]))).unwrap();
+        assert_eq!(by_hash["params"], serde_json::json!(["0x01".to_owned() + &"01".repeat(31), false]));
         assert!(serde_json::from_str::<Value>(&chain_id(1)).is_ok());
     }
 
@@ -219,6 +236,12 @@ mod tests {
         let storage = parsed(&storage_at(1, contract, slot, block));
         assert_eq!(storage, serde_json::json!([contract.to_string(), slot.to_string(), pin]));
         assert_eq!(parsed(&contract_call(1, contract, &[1, 2], 16, block))[0]["data"], "0x0102");
+        let of_reader = parsed(&contract_call_of_reader(1, contract, &[1, 2], 16, block));
+        assert_eq!((&of_reader[0]["from"], &of_reader[0]["gas"]), (&READER.to_string().into(), &"0x10".into()));
+        assert_eq!(
+            (&of_reader[0]["to"], &of_reader[0]["data"], &of_reader[1]),
+            (&contract.to_string().into(), &"0x0102".into(), &pin)
+        );
         let range = BlockRange::new(16, 32).unwrap();
         let logs = &parsed(&logs(1, &[contract], &[Event::Transfer, Event::Upgraded], range))[0];
         assert_eq!((&logs["fromBlock"], &logs["toBlock"]), (&"0x10".into(), &"0x20".into()));

@@ -42,7 +42,7 @@ const GUIDES: [(&str, &[(&str, &str)]); 4] = [
             ("methodology", "Methodology"),
             ("evidence", "Evidence"),
             ("decisions", "Signed decisions"),
-            ("verify", "Verify a decision"),
+            ("verify", "Verify it yourself"),
         ],
     ),
     ("Service", &[("status", "Status"), ("security", "Report a vulnerability")]),

@@ -100,8 +100,9 @@ fn assets(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
 
 /// The verifier's files. If the verifier has not been built, there are none, and the page `verify` says so.
 fn verifier(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
-    const FILES: [(&str, &str); 2] =
-        [("rds_verifier.js", "text/javascript; charset=utf-8"), ("rds_verifier_bg.wasm", "application/wasm")];
+    const SCRIPT: &str = "text/javascript; charset=utf-8";
+    const FILES: [(&str, &str); 3] =
+        [("rds_verifier.js", SCRIPT), ("read-again.js", SCRIPT), ("rds_verifier_bg.wasm", "application/wasm")];
     if !FILES.iter().all(|(name, _)| folder.join(name).is_file()) {
         return Ok(Vec::new());
     }

@@ -7,6 +7,7 @@
 //! - Pages are rendered at build time; nothing is read or rendered at run time. Every page is readable without scripts and loads nothing from
 //!   other hosts.
 //! - The page that verifies decisions never sends the pasted text. It trusts the service only for the signer registry, which can be pasted too.
+//! - Only the worker that reads scores again may send requests to other hosts, and sends them to those that the user names.
 #![no_std]
 
 extern crate alloc;

@@ -29,8 +29,6 @@ use serde_json::value::RawValue;
 const IN_FLIGHT: usize = 4;
 /// Questions of one batch. Answers of this many contracts of the largest size fit into a response.
 const QUESTIONS_A_BATCH: usize = 40;
-/// Gas of one call.
-const CALL_GAS: u64 = 5_000_000;
 
 /// What a node answered, in a form that can be compared with the answers of other nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -239,7 +237,7 @@ fn body(id: u64, question: &Question, block: &Block) -> String {
     match question {
         Question::Code(contract) => body::code(id, *contract, hash),
         Question::Storage { contract, slot } => body::storage_at(id, *contract, *slot, hash),
-        Question::Call { contract, data } => body::contract_call(id, *contract, data, CALL_GAS, hash),
+        Question::Call { contract, data } => body::contract_call(id, *contract, data, body::QUESTION_GAS, hash),
         Question::RoleGrants(_) => String::new(),
     }
 }

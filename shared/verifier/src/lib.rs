@@ -1,6 +1,7 @@
-//! Verifies signed decisions step by step on the user's own machine: in a browser, in Node, or in Rust.
+//! Verifies signed decisions step by step on the user's own machine: in a browser, in Node, or in Rust. Reads on their chains again what
+//! scores rest on.
 //!
-//! The verifier makes no requests. Answers of the service are inputs like any other text and count only where a hash or a
+//! The verifier makes no requests; [`read_again`] says which ones its host is to send. Answers of the service are inputs like any other text and count only where a hash or a
 //! signature confirms them. The rules come from [`rds_shared::graph`]; this crate parses pasted texts and reports what was
 //! compared.
 //!
@@ -10,6 +11,7 @@
 //! | [`envelope`] | the envelope, its id, its signature, and the signer registry |
 //! | [`content`] | data that the envelope contains as hashes: positions, findings, the snapshot |
 //! | [`published`] | hashes recomputed from published data |
+//! | [`read_again`] | inputs of scores that were read on a chain, and nodes that confirm them |
 //! | [`report`] | the steps and the overall outcome |
 #![cfg_attr(
     not(test),
@@ -28,6 +30,7 @@ pub mod content;
 pub mod envelope;
 pub mod input;
 pub mod published;
+pub mod read_again;
 pub mod report;
 
 use input::{ParsedEvidence, Unreadable};

@@ -34,7 +34,8 @@ pub struct ChainCall {
     pub contract: String,
     /// The call data, or the storage slot of `eth_getStorageAt`: `0x` and hex digits. Null for `eth_getCode`.
     pub data: Option<String>,
-    /// The bytes of the answer: `0x` and hex digits. For `eth_getCode`, the Keccak-256 of the code. Null if the contract reverted.
+    /// The bytes of the answer: `0x` and hex digits; of a function with one result its first 32 bytes. For `eth_getCode`, the Keccak-256 of
+    /// the code. Null if the contract gave no answer: it reverted, or returned less than a result.
     pub answer: Option<String>,
 }
 

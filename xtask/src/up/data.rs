@@ -58,8 +58,8 @@ impl Loaded {
 
 /// Loads the requested data unless it is loaded already. Without a request, an empty database gets the demo market and a filled one
 /// is kept. `record` is the path of the record.
-pub fn load(origin: &Origin, requested: Option<&Data>, record: PathBuf) -> Result<()> {
-    let mut loaded = Loaded::read(record)?;
+pub fn load(origin: &Origin, requested: Option<&Data>, record: &Path) -> Result<()> {
+    let mut loaded = Loaded::read(record.to_owned())?;
     let data = match requested {
         Some(data) => data,
         None if loaded.sources.is_empty() => &Data::Demo,
@@ -86,6 +86,11 @@ pub fn load(origin: &Origin, requested: Option<&Data>, record: PathBuf) -> Resul
             loaded.add(source, fingerprint)
         }
     }
+}
+
+/// Whether this source of data is loaded, by the record at this path.
+pub fn is_loaded(record: &Path, source: &str) -> Result<bool> {
+    Ok(Loaded::read(record.to_owned())?.sources.contains_key(source))
 }
 
 /// SHA-256 over names, sizes and modification times, which detects changed data sets.

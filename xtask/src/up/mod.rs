@@ -1,5 +1,6 @@
 //! `cargo xtask up`: runs the whole service on this machine until Ctrl-C.
 
+pub mod chain;
 pub mod data;
 pub mod edge;
 pub mod keys;
@@ -36,6 +37,9 @@ pub struct Options {
     /// Port of the edge; the origin's listeners use the next three.
     #[arg(long, value_name = "N", default_value_t = 8787)]
     pub port: u16,
+    /// Also start a local chain with vaults that change every ten seconds, and read them from it. Needs the demo market.
+    #[arg(long)]
+    pub chain: bool,
     /// Delete the stack's data first.
     #[arg(long)]
     pub fresh: bool,
@@ -67,6 +71,7 @@ impl Options {
             data: Some(Data::None),
             state,
             port: 0,
+            chain: false,
             fresh: false,
             test_clock: false,
             webhook_allow: Vec::new(),

@@ -11,6 +11,8 @@ import { until } from './stack.mjs';
 
 /** Seconds within which a change on the chain must be served. The vaults change every ten seconds, in turns. */
 const PATIENCE = 120;
+/** Milliseconds between two looks: the key's limit is 600 requests a minute. */
+const PAUSE = 1_000;
 
 let stack;
 
@@ -33,7 +35,7 @@ const scored = () =>
     const found = await Promise.all(stack.chain.vaults.map(detail));
     const isRead = (vault) => vault?.score_provenance?.inputs.caps.tvl_usd.evidence;
     return found.every(isRead) && Object.fromEntries(found.map((vault) => [vault.name, vault]));
-  });
+  }, PAUSE);
 
 const block = ({ score_provenance: { inputs } }) => inputs.caps.tvl_usd.evidence.block_number;
 
@@ -48,7 +50,7 @@ async function moves(before) {
   const moved = await until('the facts of a vault move', PATIENCE, async () => {
     const now = Object.values(await scored());
     return now.find((vault) => vault.tvl_usd !== before[vault.name].tvl_usd && vault.last_synced_at > before[vault.name].last_synced_at);
-  });
+  }, PAUSE);
   const { evidence } = moved.score_provenance.inputs.caps.tvl_usd;
   assert.equal((await rpc('eth_getBlockByNumber', `0x${evidence.block_number.toString(16)}`, false)).hash, evidence.block_hash);
   return moved;
@@ -81,7 +83,7 @@ describe('up --chain', () => {
     await until('a vault that lent its asset holds it no longer alone', PATIENCE, async () => {
       const { asset } = (await scored())['Lantern Credit'].score_provenance.inputs;
       return asset.exposures_status.value === 'unavailable';
-    });
+    }, PAUSE);
   });
 
   test('goes on with the same chain after Ctrl-C, which leaves no process behind', async () => {
@@ -107,7 +109,7 @@ describe('up --chain', () => {
     const served = await until('the new chain is read', PATIENCE, async () => {
       const found = await scored();
       return Object.values(found).every((vault) => block(vault) < oldest || vault.last_synced_at > before[vault.name].last_synced_at) && found;
-    });
+    }, PAUSE);
     await moves(served);
     assert.equal(await isHalted(), false);
   });

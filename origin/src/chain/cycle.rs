@@ -223,6 +223,10 @@ impl Cycle<'_> {
             }
         }
         meter.dissented(&dissent);
+        let dissenters: Vec<String> = dissent.into_keys().collect();
+        if !dissenters.is_empty() {
+            chains::note_dissent(db, at.chain_id, &dissenters, at.time).await?;
+        }
         Ok(read)
     }
 

@@ -56,6 +56,13 @@ async function moves(before) {
   return moved;
 }
 
+/** Status and detail of the component `chains`, as the origin has them now. */
+async function status() {
+  const { components } = await (await fetch(`${stack.relay}/v1/status`)).json();
+  const { status: word, detail } = components.find(({ name }) => name === 'chains');
+  return [word, detail];
+}
+
 const isHalted = async () => (await verb(stack, 'chain', 'status')).some(({ halted }) => halted !== null);
 
 describe('up --chain', () => {
@@ -76,6 +83,7 @@ describe('up --chain', () => {
     assert.match(call.contract, /^0x[0-9a-f]{40}$/);
     assert.match(stack.child.said, new RegExp(`curl 'http://127.0.0.1:\\d+/v1/vault/devnet/${stack.chain.vaults[0].address}'`));
     assert.ok(stack.child.said.includes(stack.chain.url));
+    assert.deepEqual(await status(), ['operational', null]);
   });
 
   test('changes the vaults, and the changes are served', async () => {
@@ -112,6 +120,7 @@ describe('up --chain', () => {
     }, PAUSE);
     await moves(served);
     assert.equal(await isHalted(), false);
+    assert.deepEqual(await status(), ['operational', null]);
   });
 
   test('refuses what does not go with a chain, with the reason', async () => {

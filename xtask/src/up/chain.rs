@@ -12,9 +12,6 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Options;
-use super::data::{self, Data};
-use super::origin::Origin;
 use super::ports::{first_free, local};
 use super::probe;
 use super::state::{State, write_private};
@@ -71,32 +68,15 @@ pub struct LocalChain {
     vaults: Vec<Vault>,
 }
 
-/// Refuses what does not go together with `--chain`.
-pub fn check(options: &Options) -> Result<()> {
-    if !options.chain {
-        return Ok(());
-    }
-    if let Some(Data::None | Data::Folder(_)) = options.data {
-        bail!("--chain needs the demo market, to which its vaults belong; leave out --data, or use --data demo");
-    }
-    if options.test_clock {
-        bail!("--chain and --test-clock exclude each other: blocks have the time of this machine");
-    }
-    if std::env::var_os(PROVIDERS).is_some() {
-        bail!("{PROVIDERS} is set, but --chain writes a file of its own; unset one of them");
-    }
-    Ok(())
-}
-
-/// Fails if the stack's data is not the demo market.
-pub fn require_demo(record: &Path) -> Result<()> {
-    if !data::is_loaded(record, "demo")? {
-        bail!(
-            "--chain needs the demo market, to which its vaults belong, but the stack's data has none; add it with \
-             --data demo, or choose another folder with --state"
-        );
-    }
-    Ok(())
+/// Whether the node has the chain that the service read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It has, or nothing was read yet.
+    Followed,
+    /// The chain is halted, for this reason.
+    Halted(String),
+    /// The node has another block in place of the newest that was read, or none.
+    Lost,
 }
 
 /// Folder of the chain's files.
@@ -129,36 +109,16 @@ impl LocalChain {
         Ok(Self { mover, node, port, chain_id: world.chain_id, vaults: world.vaults })
     }
 
-    /// Makes the service read the chain that the node has. After a crash the node may have lost blocks that were read.
-    pub fn follow(&self, origin: &Origin) -> Result<()> {
-        let chains = origin.verdict_json(&["chain", "status", "--json"])?;
-        let chain = chains.as_array().into_iter().flatten().find(|row| row["chain_id"] == self.chain_id);
-        let Some(chain) = chain else { return Ok(()) };
-        if let Some(reason) = chain["halted"].as_str() {
-            let step = Step::start("the chain");
-            step.done(&format!(
-                "stays halted: {reason}; `rds-origin chain resume --chain {}` resumes it",
-                self.chain_id
-            ));
-            return Ok(());
-        }
-        let (Some(number), Some(read)) = (chain["block_number"].as_u64(), chain["block_hash"].as_str()) else {
-            bail!("`rds-origin chain status --json` printed a chain without a block: {chain}");
-        };
-        let block = probe::rpc(self.port, "eth_getBlockByNumber", &json!([format!("0x{number:x}"), false]));
-        let block = block.context("the local node did not answer")?;
-        // The hash of a chain that was resumed is not known: any block follows it.
-        let is_unknown = read.trim_start_matches("0x").bytes().all(|digit| digit == b'0');
-        if is_unknown || block["hash"] == read {
-            return Ok(());
-        }
-        let step = Step::start("what was read of the lost chain");
-        let chain_id = self.chain_id.to_string();
-        let reason = "the local node has begun another chain";
-        origin.quiet(&["chain", "retract", "--chain", &chain_id, "--from-block", "0", "--reason", reason])?;
-        origin.quiet(&["chain", "resume", "--chain", &chain_id])?;
-        step.done("taken back");
-        Ok(())
+    /// Compares the chain of the node with what `rds-origin chain status --json` says. After a crash the node may have lost blocks that
+    /// were read.
+    pub fn standing(&self, status: &Value) -> Result<Standing> {
+        let block = |number| probe::rpc(self.port, "eth_getBlockByNumber", &json!([format!("0x{number:x}"), false]));
+        standing(self.chain_id, status, block)
+    }
+
+    /// EIP-155.
+    pub fn chain_id(&self) -> i64 {
+        self.chain_id
     }
 
     /// The node's address.
@@ -180,6 +140,23 @@ impl LocalChain {
     pub fn services(&mut self) -> [&mut Service; 2] {
         [&mut self.mover, &mut self.node]
     }
+}
+
+fn standing(chain_id: i64, status: &Value, block: impl Fn(u64) -> Option<Value>) -> Result<Standing> {
+    let chain = status.as_array().into_iter().flatten().find(|row| row["chain_id"] == chain_id);
+    let Some(chain) = chain else { return Ok(Standing::Followed) };
+    if let Some(reason) = chain["halted"].as_str() {
+        return Ok(Standing::Halted(reason.to_owned()));
+    }
+    let (Some(number), Some(read)) = (chain["block_number"].as_u64(), chain["block_hash"].as_str()) else {
+        bail!("`rds-origin chain status --json` printed a chain without a block: {chain}");
+    };
+    // The hash of a chain that was resumed is not known: any block follows it.
+    if read.trim_start_matches("0x").bytes().all(|digit| digit == b'0') {
+        return Ok(Standing::Followed);
+    }
+    let block = block(number).context("the local node did not answer")?;
+    Ok(if block["hash"] == read { Standing::Followed } else { Standing::Lost })
 }
 
 fn start_node(anvil: &Path, state: &State, folder: &Path, port: u16) -> Result<Service> {
@@ -247,30 +224,22 @@ fn providers(world: &World, port: u16) -> Value {
 mod tests {
     use super::*;
 
-    fn refused(change: impl FnOnce(&mut Options)) -> String {
-        let mut options = Options { chain: true, data: None, ..Options::in_folder(PathBuf::new()) };
-        change(&mut options);
-        check(&options).err().map_or_else(String::new, |error| error.to_string())
-    }
-
     #[test]
-    fn what_excludes_a_chain_is_named() {
-        assert_eq!(refused(|_| {}), "");
-        assert_eq!(refused(|options| options.data = Some(Data::Demo)), "");
-        for data in [Data::None, Data::Folder(PathBuf::from("sets"))] {
-            assert!(refused(|options| options.data = Some(data.clone())).contains("--data demo"), "{data:?}");
-        }
-        assert!(refused(|options| options.test_clock = true).contains("--test-clock"));
-        let without_chain = |options: &mut Options| (options.chain, options.test_clock) = (false, true);
-        assert_eq!(refused(without_chain), "");
-    }
-
-    #[test]
-    fn a_chain_without_the_demo_market_is_refused() {
-        let record = std::env::temp_dir().join(format!("rds-loaded-{}", workspace::random_hex(4).unwrap()));
-        assert!(require_demo(&record).unwrap_err().to_string().contains("--data demo"));
-        std::fs::write(&record, r#"{"demo": ""}"#).unwrap();
-        require_demo(&record).unwrap();
-        std::fs::remove_file(&record).unwrap();
+    fn a_chain_is_lost_if_the_node_has_another_block_or_none() {
+        let row = |hash: &str, halted: Value| {
+            json!([{"chain_id": 1, "block_number": 1, "block_hash": "0x0a"},
+                   {"chain_id": 31337, "block_number": 16, "block_hash": hash, "halted": halted}])
+        };
+        let at = |status: &Value, hash: Value| {
+            standing(31337, status, |number| (number == 16).then(|| json!({"hash": hash}))).unwrap()
+        };
+        let read = row("0x0b", Value::Null);
+        assert_eq!(at(&read, json!("0x0b")), Standing::Followed);
+        assert_eq!(at(&read, json!("0x0c")), Standing::Lost);
+        assert_eq!(standing(31337, &read, |_| Some(Value::Null)).unwrap(), Standing::Lost);
+        assert!(standing(31337, &read, |_| None).unwrap_err().to_string().contains("did not answer"));
+        assert_eq!(at(&row("0x00", Value::Null), json!("0x0c")), Standing::Followed);
+        assert_eq!(at(&row("0x0b", json!("a fork")), json!("0x0c")), Standing::Halted("a fork".to_owned()));
+        assert_eq!(at(&json!([]), json!("0x0c")), Standing::Followed);
     }
 }

@@ -82,6 +82,25 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Refuses what does not go together with `--chain`.
+    pub fn check(&self) -> Result<()> {
+        if !self.chain {
+            return Ok(());
+        }
+        if let Some(Data::None | Data::Folder(_)) = self.data {
+            bail!("--chain needs the demo market, to which its vaults belong; leave out --data, or use --data demo");
+        }
+        if self.test_clock {
+            bail!("--chain and --test-clock exclude each other: blocks have the time of this machine");
+        }
+        if std::env::var_os(chain::PROVIDERS).is_some() {
+            bail!("{} is set, but --chain writes a file of its own; unset one of them", chain::PROVIDERS);
+        }
+        Ok(())
+    }
+}
+
 /// Runtime of the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Edge {
@@ -102,4 +121,27 @@ pub fn run(options: &Options) -> Result<()> {
         bail!("the stack stopped although no stop was requested");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(change: impl FnOnce(&mut Options)) -> String {
+        let mut options = Options { chain: true, data: None, ..Options::in_folder(PathBuf::new()) };
+        change(&mut options);
+        options.check().err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn what_excludes_a_chain_is_named() {
+        assert_eq!(refused(|_| {}), "");
+        assert_eq!(refused(|options| options.data = Some(Data::Demo)), "");
+        for data in [Data::None, Data::Folder(PathBuf::from("sets"))] {
+            assert!(refused(|options| options.data = Some(data.clone())).contains("--data demo"), "{data:?}");
+        }
+        assert!(refused(|options| options.test_clock = true).contains("--test-clock"));
+        let without_chain = |options: &mut Options| (options.chain, options.test_clock) = (false, true);
+        assert_eq!(refused(without_chain), "");
+    }
 }

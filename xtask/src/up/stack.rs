@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, json};
 
-use super::chain::{self, LocalChain};
+use super::chain::{self, LocalChain, Standing};
 use super::edge::{self, Binding};
 use super::keys::{self, Credentials};
 use super::origin::{self, Origin};
@@ -41,7 +41,7 @@ impl Stack {
     /// # Errors
     /// Returns the error of the first step that fails, with a remedy. All services started so far are stopped.
     pub fn start(options: &Options, ports: Ports) -> Result<Self> {
-        chain::check(options)?;
+        options.check()?;
         let state = State::open(&options.state)?;
         let _ = std::fs::remove_file(state.path("stack.json"));
         ports.require_free()?;
@@ -91,8 +91,8 @@ impl Stack {
         origin.activate_signer()?;
         data::load(&origin, options.data.as_ref(), &record)?;
         if let Some(chain) = &chain {
-            chain::require_demo(&record)?;
-            chain.follow(&origin)?;
+            data::require_demo(&record)?;
+            follow(chain, &origin)?;
         }
         origin.build_graph()?;
         let credentials = keys::ensure(&origin, &mut secrets)?;
@@ -245,6 +245,24 @@ impl Stack {
             }
         }
     }
+}
+
+/// Makes the service read the chain that the node has. What it read of a lost chain is taken back, or it would halt the chain.
+fn follow(chain: &LocalChain, origin: &Origin) -> Result<()> {
+    let chain_id = chain.chain_id().to_string();
+    match chain.standing(&origin.verdict_json(&["chain", "status", "--json"])?)? {
+        Standing::Followed => {}
+        Standing::Halted(reason) => Step::start("the chain")
+            .done(&format!("stays halted: {reason}; `rds-origin chain resume --chain {chain_id}` resumes it")),
+        Standing::Lost => {
+            let step = Step::start("what was read of the lost chain");
+            let reason = "the local node has begun another chain";
+            origin.quiet(&["chain", "retract", "--chain", &chain_id, "--from-block", "0", "--reason", reason])?;
+            origin.quiet(&["chain", "resume", "--chain", &chain_id])?;
+            step.done("taken back");
+        }
+    }
+    Ok(())
 }
 
 /// The Worker's environment; see `edge/src/config.rs`.

@@ -15,10 +15,15 @@ export const repository = dirname(dirname(fileURLToPath(import.meta.url)));
 const START_TIMEOUT_SECONDS = 300;
 
 /** Runs `up` with these options, with its own state folder and ports. Resolves when everything in the stack answers. */
-export async function up(...options) {
+export function up(...options) {
   const state = mkdtempSync(join(tmpdir(), 'rds-e2e-'));
   chmodSync(state, 0o755); // Postgres may run as another user, who needs access.
-  const port = await freePorts(5);
+  return upIn(state, ...options);
+}
+
+/** The same with a state folder that exists, such as that of a stack that ended. */
+export async function upIn(state, ...options) {
+  const port = await freePorts(6);
   const started = performance.now();
   const child = xtask('up', '--state', state, '--port', String(port), ...options);
   const description = join(state, 'stack.json');

@@ -110,7 +110,7 @@ pub fn contract_call(id: u64, contract: Address, data: &[u8], gas: u64, block: B
 pub fn contract_call_of_reader(id: u64, contract: Address, data: &[u8], gas: u64, block: BlockHash) -> String {
     let data = hex::encode(data);
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_call","params":[{{"from":"{READER}","to":"{contract}","data":"{data}","gas":"{gas:#x}"}},{{"blockHash":"{block}"}}]}}"#
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_call","params":[{{"from":"{READER_HOST}","to":"{contract}","data":"{data}","gas":"{gas:#x}"}},{{"blockHash":"{block}"}}]}}"#
     )
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contracts of a small world on a local node: a token, its price feed, a vault, and a timelock that may own the vault.
+// The contracts of a small world on a local node: a token, its price feed, a vault, and a timelock and a multisig that may own the vault.
 pragma solidity ^0.8.0;
 
 contract Token {
@@ -110,6 +110,12 @@ contract Vault {
         asset.transfer(to, assets);
     }
 
+    // Whoever pays back must have approved the vault.
+    function repay(uint256 assets) external {
+        lent -= assets;
+        asset.transferFrom(msg.sender, address(this), assets);
+    }
+
     function totalAssets() public view virtual returns (uint256) {
         return asset.balanceOf(address(this)) + lent;
     }
@@ -172,6 +178,40 @@ contract Timelock {
         bytes32 id = keccak256(abi.encode(target, data));
         require(msg.sender == admin && readyAt[id] != 0 && readyAt[id] <= block.timestamp, "not ready");
         readyAt[id] = 0;
+        (bool ok,) = target.call(data);
+        require(ok, "the call failed");
+    }
+}
+
+// Three owners of whom some must agree, with the functions by which a Safe is read. It has no modules and no guard.
+contract Multisig {
+    string public constant VERSION = "world-1";
+    uint256 public immutable getThreshold;
+    address[] private owners;
+    mapping(bytes32 => mapping(address => bool)) public hasApproved;
+    mapping(bytes32 => uint256) public approvals;
+
+    constructor(address first, address second, address third, uint256 threshold) {
+        owners = [first, second, third];
+        getThreshold = threshold;
+    }
+
+    function getOwners() external view returns (address[] memory) {
+        return owners;
+    }
+
+    function getModulesPaginated(address, uint256) external pure returns (address[] memory modules, address next) {
+        return (new address[](0), address(1));
+    }
+
+    // The approval that is the last one needed makes the call.
+    function approve(address target, bytes calldata data, uint256 nonce) external {
+        require(msg.sender == owners[0] || msg.sender == owners[1] || msg.sender == owners[2], "not an owner");
+        bytes32 id = keccak256(abi.encode(target, data, nonce));
+        require(!hasApproved[id][msg.sender], "approved already");
+        hasApproved[id][msg.sender] = true;
+        approvals[id] += 1;
+        if (approvals[id] != getThreshold) return;
         (bool ok,) = target.call(data);
         require(ok, "the call failed");
     }

@@ -11,6 +11,8 @@ const NAMES = {
   webhooks: 'Webhooks',
   data_freshness: 'Freshness of data',
   fail_safe: 'Fail-safe mode',
+  writes: 'Writes',
+  chains: 'Reading of chains',
 };
 
 const head = document.getElementById('overall');

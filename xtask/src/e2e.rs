@@ -21,7 +21,7 @@ use crate::workspace;
 
 /// Tests that take about half of the suite's time and change neither the clock nor the services of their stack. They run on a stack of
 /// their own while the other tests run.
-const LONG: [&str; 8] = [
+const LONG: [&str; 9] = [
     "authorisation.test.mjs",
     "browser.test.mjs",
     "decisions.test.mjs",
@@ -29,6 +29,7 @@ const LONG: [&str; 8] = [
     "real-data.test.mjs",
     "schemathesis.test.mjs",
     "secrets.test.mjs",
+    "up-chain.test.mjs",
     "verify-page.test.mjs",
 ];
 

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Seconds between two readings of a chain for which the file states none.
 const EVERY_SECONDS: u32 = 3_600;
 /// Most seconds between two readings.
-const MAX_EVERY_SECONDS: u32 = 86_400;
+pub const MAX_EVERY_SECONDS: u32 = 86_400;
 /// Longest heartbeat of a feed, in seconds: a week.
 const MAX_HEARTBEAT_SECONDS: u64 = 604_800;
 

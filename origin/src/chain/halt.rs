@@ -12,8 +12,9 @@ use rds_store::chains::{self, Cursor};
 
 /// In place of the hash of a block that is not known.
 pub(super) const UNKNOWN_BLOCK: &str = "0x0000000000000000000000000000000000000000000000000000000000000000";
-/// Time of the cursor of a chain of which nothing that was read is left: 2009-01-01, the earliest that ingest accepts.
-const NEVER_READ: Timestamp = Timestamp::from_seconds(1_230_768_000);
+/// The cursor of a chain of which nothing that was read is left stands at this time or just after it: 2009-01-01, the earliest that ingest
+/// accepts.
+pub(crate) const NEVER_READ: Timestamp = Timestamp::from_seconds(1_230_768_000);
 /// Most blocks that are compared with the chain to find the fork. If all of them were replaced, everything that was read is taken back.
 const MAX_COMPARED: i64 = 256;
 

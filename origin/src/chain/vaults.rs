@@ -108,6 +108,10 @@ impl Cycle<'_> {
             }
         }
         meter.dissented(&dissent);
+        let dissenters: Vec<String> = dissent.into_keys().collect();
+        if !dissenters.is_empty() {
+            chains::note_dissent(db, at.chain_id, &dissenters, at.time).await?;
+        }
         let is_read = |vault: &ReadVault| reads.protocols.get(&vault.protocol_id).is_some_and(|it| it.holders);
         let held: Vec<state::Vault<'_>> = vaults
             .iter()

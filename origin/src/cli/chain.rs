@@ -33,7 +33,7 @@ pub(super) enum Chain {
         /// The first block of which the readings are taken back.
         #[arg(long, value_name = "BLOCK")]
         from_block: i64,
-        /// Reason, stored with the retraction.
+        /// Reason, stored with the retraction and shown to callers in the status feed.
         #[arg(long)]
         reason: String,
     },

@@ -3,6 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | this module | the feed; each component is read separately, so a component that cannot be read affects only its own row |
+//! | `chain_reads` | how far the chains are read that the service reads by itself |
 //! | [`clocks`] | whether this process's clock is right |
 //! | [`heartbeat`] | whether this process answers on its own listener |
 //! | [`traffic`] | this process's responses of the last 15 minutes |
@@ -14,6 +15,7 @@
 //! - The feed answers whatever is broken: each component is read on its own, and the edge answers in place of an origin that does not
 //!   respond. An expired feed is never served (`e2e/fail-safe.test.mjs`).
 
+mod chain_reads;
 pub mod clocks;
 pub mod heartbeat;
 pub mod sampler;
@@ -41,7 +43,7 @@ const UNREADABLE: ComponentFinding = unreadable("could not be read in time");
 
 /// The feed as of `now`. It cannot fail.
 pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
-    let (beats, traffic, samples, overflowed, webhooks, newest, standing) = tokio::join!(
+    let (beats, traffic, samples, overflowed, webhooks, newest, standing, chains) = tokio::join!(
         beats(app),
         in_time(table::traffic_of_others(&app.db, app.streams.process(), now.plus_seconds(-RECENT_SECONDS))),
         in_time(table::samples(&app.db, now)),
@@ -49,6 +51,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
         in_time(lists::recent(&app.db, now)),
         in_time(table::newest_sync(&app.db)),
         in_time(fail_safe::read(&app.db.pool)),
+        in_time(chain_reads::standings(app)),
     );
     let all = traffic.map(|others| others.plus(app.traffic.within(now, RECENT_SECONDS)));
     let failed_in_a_row = samples.as_ref().and_then(|samples| samples.failed_in_a_row);
@@ -74,6 +77,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
         ComponentName::FailSafe => rules::fail_safe(mode, reason),
         ComponentName::Writes if samples.is_none() => UNREADABLE,
         ComponentName::Writes => rules::writes(app.writes.are_refused()),
+        ComponentName::Chains => chains.as_ref().map_or(UNREADABLE, |it| chain_reads::finding(app, it, now)),
     };
     let component = |name: &ComponentName| {
         let (status, detail) = found(*name);

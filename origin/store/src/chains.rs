@@ -268,6 +268,38 @@ pub async fn status(db: &Db) -> Result<Vec<ChainStatus>, StoreError> {
     .await?)
 }
 
+/// How far a chain is read, as callers may know it.
+#[derive(Debug, Clone, PartialEq, FromRow)]
+pub struct ChainStanding {
+    pub chain_id: i64,
+    pub slug: String,
+    pub halted: Option<String>,
+    /// Time of the newest block that was read; `None` if the chain never was.
+    pub read_to: Option<At>,
+    /// Operators that answered otherwise than the others, ascending.
+    pub dissenters: Vec<String>,
+    /// For each of them, the time of the newest block about which it did.
+    pub dissented_at: Vec<At>,
+}
+
+/// The chains that were read, and those with these ids, by slug. A chain is left out if it is withheld for another reason than its halt.
+pub async fn standings(db: &Db, configured: &[i64]) -> Result<Vec<ChainStanding>, StoreError> {
+    let sql = "SELECT c.chain_id, c.slug, s.halted, s.observed_at AS read_to, \
+                ARRAY(SELECT operator FROM chain_dissent d WHERE d.chain_id = c.chain_id ORDER BY operator) AS dissenters, \
+                ARRAY(SELECT observed_at FROM chain_dissent d WHERE d.chain_id = c.chain_id ORDER BY operator) AS dissented_at \
+         FROM chain c LEFT JOIN chain_sync s ON s.chain_id = c.chain_id \
+         WHERE (s.chain_id IS NOT NULL OR c.chain_id = ANY($1)) AND coalesce(s.was_served, c.is_served) ORDER BY c.slug COLLATE \"C\"";
+    Ok(sqlx::query_as(sql).bind(configured).fetch_all(&db.pool).await?)
+}
+
+/// Records that operators answered otherwise than the others about the block of this time.
+pub async fn note_dissent(db: &Db, chain_id: i64, operators: &[String], at: At) -> Result<(), StoreError> {
+    let sql = "INSERT INTO chain_dissent (chain_id, operator, observed_at) SELECT $1, operator, $3 FROM unnest($2::text[]) AS operator \
+               ON CONFLICT (chain_id, operator) DO UPDATE SET observed_at = excluded.observed_at";
+    sqlx::query(sql).bind(chain_id).bind(operators).bind(at).execute(&db.pool).await?;
+    Ok(())
+}
+
 /// Time of the newest reading of the chain before block `before`; `None` if there is none.
 pub async fn last_read_before(db: &Db, chain_id: i64, before: i64) -> Result<Option<At>, StoreError> {
     let sql = "SELECT max(observed_at) FROM chain_reading WHERE chain_id = $1 AND block_number < $2";

@@ -39,6 +39,8 @@ named_enum! {
         FailSafe = "fail_safe",
         /// Whether the database accepts writes.
         Writes = "writes",
+        /// Whether the chains that the service reads by itself are read in time, and none of them is halted.
+        Chains = "chains",
     }
 }
 

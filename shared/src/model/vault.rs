@@ -98,7 +98,7 @@ pub struct VaultRow {
     /// Seconds since `last_synced_at`, as of this answer; null before the first sync.
     // `EncodedRow::write` fills it in when the row is served.
     pub freshness_seconds: Option<u64>,
-    /// Instant of the latest successful sync that wrote the row; null before the first.
+    /// Instant of the latest successful sync that wrote the row, or found it unchanged on its chain; null before the first.
     pub last_synced_at: Option<Timestamp>,
     /// Whether the vault has a published score.
     pub score_status: ScoreStatus,

@@ -40,7 +40,7 @@ pub struct VaultScoreRow {
     pub risk_tier: Option<Tier>,
     /// False once the vault is shut down or gone.
     pub is_active: bool,
-    /// Instant of the latest successful sync that wrote the row; null before the first.
+    /// Instant of the latest successful sync that wrote the row, or found it unchanged on its chain; null before the first.
     pub last_synced_at: Option<Timestamp>,
     /// Id of the score run that last confirmed the score; null before the first run.
     pub score_run_id: Option<String>,

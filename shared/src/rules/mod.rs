@@ -19,13 +19,14 @@
 //! | [`attestation`] | the text that a reviewer signs |
 //! | [`rwa_totals`] | assets under management of real-world assets, each product once |
 //! | [`rwa_sources`] | the state of the sources of real-world-asset figures, and findings for operators |
-//! | [`component_status`] | the status of each component of the service, and the overall status |
+//! | [`component_status`], [`chain_status`] | the status of each component of the service, and the overall status |
 //! | [`baskets`] | reference baskets: eligibility, weights, rebalances, versions |
 //! | [`indices`], [`reference_rates`] | daily index levels of vault baskets, and the mean net rate of an asset's vaults |
 
 pub mod attestation;
 pub mod baskets;
 pub mod borrow;
+pub mod chain_status;
 pub mod collateral;
 pub mod component_status;
 pub mod downsampling;

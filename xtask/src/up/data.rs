@@ -58,8 +58,8 @@ impl Loaded {
 
 /// Loads the requested data unless it is loaded already. Without a request, an empty database gets the demo market and a filled one
 /// is kept. `record` is the path of the record.
-pub fn load(origin: &Origin, requested: Option<&Data>, record: PathBuf) -> Result<()> {
-    let mut loaded = Loaded::read(record)?;
+pub fn load(origin: &Origin, requested: Option<&Data>, record: &Path) -> Result<()> {
+    let mut loaded = Loaded::read(record.to_owned())?;
     let data = match requested {
         Some(data) => data,
         None if loaded.sources.is_empty() => &Data::Demo,
@@ -88,6 +88,17 @@ pub fn load(origin: &Origin, requested: Option<&Data>, record: PathBuf) -> Resul
     }
 }
 
+/// Fails if the demo market is not loaded, by the record at this path.
+pub fn require_demo(record: &Path) -> Result<()> {
+    if !Loaded::read(record.to_owned())?.sources.contains_key("demo") {
+        bail!(
+            "--chain needs the demo market, to which its vaults belong, but the stack's data has none; add it with \
+             --data demo, or choose another folder with --state"
+        );
+    }
+    Ok(())
+}
+
 /// SHA-256 over names, sizes and modification times, which detects changed data sets.
 fn listing(folder: &Path) -> Result<String> {
     let mut files = Vec::new();
@@ -105,4 +116,19 @@ fn listing(folder: &Path) -> Result<String> {
         hash.update(changed.as_nanos().to_le_bytes());
     }
     Ok(hex(&hash.finalize()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace;
+
+    #[test]
+    fn a_stack_without_the_demo_market_is_told_how_to_add_it() {
+        let record = std::env::temp_dir().join(format!("rds-loaded-{}", workspace::random_hex(4).unwrap()));
+        assert!(require_demo(&record).unwrap_err().to_string().contains("--data demo"));
+        std::fs::write(&record, r#"{"demo": ""}"#).unwrap();
+        require_demo(&record).unwrap();
+        std::fs::remove_file(&record).unwrap();
+    }
 }

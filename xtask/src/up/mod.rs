@@ -1,5 +1,6 @@
 //! `cargo xtask up`: runs the whole service on this machine until Ctrl-C.
 
+pub mod chain;
 pub mod data;
 pub mod edge;
 pub mod keys;
@@ -36,6 +37,9 @@ pub struct Options {
     /// Port of the edge; the origin's listeners use the next three.
     #[arg(long, value_name = "N", default_value_t = 8787)]
     pub port: u16,
+    /// Also start a local chain with vaults that change every ten seconds, and read them from it. Needs the demo market.
+    #[arg(long)]
+    pub chain: bool,
     /// Delete the stack's data first.
     #[arg(long)]
     pub fresh: bool,
@@ -67,6 +71,7 @@ impl Options {
             data: Some(Data::None),
             state,
             port: 0,
+            chain: false,
             fresh: false,
             test_clock: false,
             webhook_allow: Vec::new(),
@@ -74,6 +79,25 @@ impl Options {
             no_signing: false,
             edge: Edge::Workerd,
         }
+    }
+}
+
+impl Options {
+    /// Refuses what does not go together with `--chain`.
+    pub fn check(&self) -> Result<()> {
+        if !self.chain {
+            return Ok(());
+        }
+        if let Some(Data::None | Data::Folder(_)) = self.data {
+            bail!("--chain needs the demo market, to which its vaults belong; leave out --data, or use --data demo");
+        }
+        if self.test_clock {
+            bail!("--chain and --test-clock exclude each other: blocks have the time of this machine");
+        }
+        if std::env::var_os(chain::PROVIDERS).is_some() {
+            bail!("{} is set, but --chain writes a file of its own; unset one of them", chain::PROVIDERS);
+        }
+        Ok(())
     }
 }
 
@@ -97,4 +121,27 @@ pub fn run(options: &Options) -> Result<()> {
         bail!("the stack stopped although no stop was requested");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(change: impl FnOnce(&mut Options)) -> String {
+        let mut options = Options { chain: true, data: None, ..Options::in_folder(PathBuf::new()) };
+        change(&mut options);
+        options.check().err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn what_excludes_a_chain_is_named() {
+        assert_eq!(refused(|_| {}), "");
+        assert_eq!(refused(|options| options.data = Some(Data::Demo)), "");
+        for data in [Data::None, Data::Folder(PathBuf::from("sets"))] {
+            assert!(refused(|options| options.data = Some(data.clone())).contains("--data demo"), "{data:?}");
+        }
+        assert!(refused(|options| options.test_clock = true).contains("--test-clock"));
+        let without_chain = |options: &mut Options| (options.chain, options.test_clock) = (false, true);
+        assert_eq!(refused(without_chain), "");
+    }
 }

@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::Options;
+use super::chain;
 use super::ports::{Ports, local};
 use super::probe;
 use super::state::{Secrets, State, write_private};
@@ -103,6 +104,9 @@ impl Origin {
             ("RDS_LAME_DUCK_SECONDS", "0".to_owned()),
             ("RDS_FIRST_PARTY_ORIGINS", super::FIRST_PARTY.to_owned()),
         ];
+        if options.chain {
+            environment.push((chain::PROVIDERS, chain::providers_file(state).display().to_string()));
+        }
         if options.test_clock {
             environment.push(("RDS_TEST_CLOCK", "1".to_owned()));
         }
@@ -166,6 +170,20 @@ impl Origin {
     pub fn verb_json(&self, words: &[&str]) -> Result<Value> {
         let said = command::output(&mut self.verb(words))?;
         serde_json::from_str(&said).with_context(|| format!("`rds-origin {}` did not print JSON", words.join(" ")))
+    }
+
+    /// The JSON output of a verb whose exit code is part of its answer.
+    pub fn verdict_json(&self, words: &[&str]) -> Result<Value> {
+        let said = self.verb(words).output().with_context(|| format!("cannot run `rds-origin {}`", words.join(" ")))?;
+        serde_json::from_slice(&said.stdout).with_context(|| {
+            let error = String::from_utf8_lossy(&said.stderr);
+            format!("`rds-origin {}` did not print JSON: {}", words.join(" "), error.trim())
+        })
+    }
+
+    /// Runs a verb that changes facts, while the edge is not running yet and cannot be waited for.
+    pub fn quiet(&self, words: &[&str]) -> Result<()> {
+        command::output(self.verb(words).env_remove("RDS_EDGE_URL")).map(drop)
     }
 
     /// Applies the migrations.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, json};
 
+use super::chain::{self, LocalChain, Standing};
 use super::edge::{self, Binding};
 use super::keys::{self, Credentials};
 use super::origin::{self, Origin};
@@ -23,6 +24,7 @@ use crate::{signals, wasm};
 pub struct Stack {
     origin: Option<Service>,
     edge: Option<Service>,
+    chain: Option<LocalChain>,
     postgres: Option<Postgres>,
     ports: Ports,
     database_url: String,
@@ -39,6 +41,7 @@ impl Stack {
     /// # Errors
     /// Returns the error of the first step that fails, with a remedy. All services started so far are stopped.
     pub fn start(options: &Options, ports: Ports) -> Result<Self> {
+        options.check()?;
         let state = State::open(&options.state)?;
         let _ = std::fs::remove_file(state.path("stack.json"));
         ports.require_free()?;
@@ -55,6 +58,7 @@ impl Stack {
             None => Some(provision::postgres::find(&cache)?),
             Some(_) => None,
         };
+        let anvil = options.chain.then(|| provision::npm::anvil(&cache)).transpose()?;
         let profile = if options.release { origin::Profile::Release } else { origin::Profile::Up };
         let (worker, origin_program) = match options.edge {
             Edge::Workerd => {
@@ -78,13 +82,18 @@ impl Stack {
             (None, Some(url)) => (url, state.path("loaded.json")),
             (None, None) => bail!("no database"),
         };
+        let chain = anvil.map(|anvil| LocalChain::start(&anvil, &state, ports.postgres_from)).transpose()?;
         let origin = Origin::new(origin_program.clone(), &state, &mut secrets, options, &ports, &database_url)?;
         let origin_environment = state.path("origin.env");
         origin.write_environment(&origin_environment)?;
         origin.migrate()?;
         // The signer is activated before data is loaded, because loading creates baskets and signs them.
         origin.activate_signer()?;
-        data::load(&origin, options.data.as_ref(), record)?;
+        data::load(&origin, options.data.as_ref(), &record)?;
+        if let Some(chain) = &chain {
+            data::require_demo(&record)?;
+            follow(chain, &origin)?;
+        }
         origin.build_graph()?;
         let credentials = keys::ensure(&origin, &mut secrets)?;
         let origin_service = origin.serve(&ports)?;
@@ -98,6 +107,7 @@ impl Stack {
         let stack = Self {
             edge: edge_service,
             origin: Some(origin_service),
+            chain,
             postgres,
             ports,
             database_url,
@@ -126,6 +136,10 @@ impl Stack {
                 pids.insert(name.to_owned(), json!(service.pid()));
             }
         }
+        if let Some(chain) = &self.chain {
+            pids.insert("chain".to_owned(), json!(chain.node.pid()));
+            pids.insert("chain_vaults".to_owned(), json!(chain.mover.pid()));
+        }
         let edge = self.edge.is_some().then(|| http(self.ports.edge));
         let description = json!({
             "edge": edge,
@@ -133,6 +147,7 @@ impl Stack {
             "relay": http(self.ports.relay),
             "admin": http(self.ports.admin),
             "database_url": self.database_url,
+            "chain": self.chain.as_ref().map(LocalChain::describe),
             "origin_bin": self.origin_program,
             "origin_env": self.origin_environment,
             "pids": pids,
@@ -153,6 +168,13 @@ impl Stack {
         println!("  origin        {} (edge listener)", http(self.ports.origin_edge));
         println!("  relay         {}", http(self.ports.relay));
         println!("  admin         {}", http(self.ports.admin));
+        if let Some(chain) = &self.chain {
+            let api = if self.edge.is_some() { http(self.ports.edge) } else { http(self.ports.relay) };
+            println!("  chain         {} (JSON-RPC of the local node; a vault changes every ten seconds)", chain.url());
+            for (name, path) in chain.vault_paths() {
+                println!("                curl '{api}{path}'   # {name}");
+            }
+        }
         for (name, key) in &self.credentials.keys {
             let key = key.as_str().unwrap_or_default();
             println!("  key {name:<12}{key}");
@@ -191,7 +213,8 @@ impl Stack {
             self.origin = None;
         }
         let postgres = self.postgres.as_mut().map(|postgres| &mut postgres.service);
-        for service in [postgres, self.edge.as_mut()].into_iter().flatten() {
+        let chain = self.chain.iter_mut().flat_map(LocalChain::services);
+        for service in [postgres, self.edge.as_mut()].into_iter().flatten().chain(chain) {
             if let Some(status) = service.ended()? {
                 bail!("{} ended with {status}; {}", service.name(), service.last_lines());
             }
@@ -212,7 +235,8 @@ impl Stack {
         heading("Stop");
         let _ = std::fs::remove_file(self.description_file());
         let postgres = self.postgres.take().map(|postgres| postgres.service);
-        for mut service in [self.origin.take(), self.edge.take(), postgres].into_iter().flatten() {
+        let (mover, node) = self.chain.take().map(|chain| (chain.mover, chain.node)).unzip();
+        for mut service in [self.origin.take(), self.edge.take(), mover, node, postgres].into_iter().flatten() {
             let step = Step::start(service.name());
             if service.stop() {
                 step.done("stopped");
@@ -221,6 +245,24 @@ impl Stack {
             }
         }
     }
+}
+
+/// Makes the service read the chain that the node has. What it read of a lost chain is taken back, or it would halt the chain.
+fn follow(chain: &LocalChain, origin: &Origin) -> Result<()> {
+    let chain_id = chain.chain_id().to_string();
+    match chain.standing(&origin.verdict_json(&["chain", "status", "--json"])?)? {
+        Standing::Followed => {}
+        Standing::Halted(reason) => Step::start("the chain")
+            .done(&format!("stays halted: {reason}; `rds-origin chain resume --chain {chain_id}` resumes it")),
+        Standing::Lost => {
+            let step = Step::start("what was read of the lost chain");
+            let reason = "the local node has begun another chain";
+            origin.quiet(&["chain", "retract", "--chain", &chain_id, "--from-block", "0", "--reason", reason])?;
+            origin.quiet(&["chain", "resume", "--chain", &chain_id])?;
+            step.done("taken back");
+        }
+    }
+    Ok(())
 }
 
 /// The Worker's environment; see `edge/src/config.rs`.
@@ -240,7 +282,7 @@ fn http(port: u16) -> String {
     format!("http://{}", local(port))
 }
 
-/// Deletes the state of earlier runs: the database created by this tool, the secrets and the edge's storage.
+/// Deletes the state of earlier runs: the database created by this tool, the local chain, the secrets and the edge's storage.
 fn empty(state: &State, home: &std::path::Path, external: bool) -> Result<()> {
     if external {
         bail!(
@@ -251,6 +293,7 @@ fn empty(state: &State, home: &std::path::Path, external: bool) -> Result<()> {
     let step = Step::start("the old state");
     remove(home).context("the old data cannot be deleted")?;
     remove(&state.path("edge"))?;
+    remove(&chain::folder(state))?;
     let _ = std::fs::remove_file(state.path("secrets.json"));
     step.done("deleted");
     Ok(())

@@ -51,7 +51,8 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     if !faults.is_empty() {
         return Err(IngestError::Faults(faults));
     }
-    let Written { touched, mut changed, readings, first_told, before, decided, feed_moved } = write(tx, batch).await?;
+    let written = write(tx, batch).await?;
+    let Written { touched, confirmed, mut changed, readings, first_told, before, decided, feed_moved } = written;
     let mut faults = Faults::default();
     faults.extend(signed::faults(tx, batch).await?);
     faults.extend(signed::contradictions(tx, batch).await?);
@@ -92,6 +93,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     report.events_published += settled.promoted.published;
     let assets = SCORED_ASSET_SIDE.iter().any(|kind| report.changed.contains_key(kind));
     let run = attempt(tx, now, report.data_version, RunScope::Touched { touched, assets }, trust).await?;
+    scores::mark_unscored_change(tx, report.data_version, &confirmed).await?;
     report.vaults_scored = run.vaults;
     report.score_changes = run.changes.len() as u64;
     report.score_run_id = run.id;
@@ -103,7 +105,11 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
     // `is_revised` is also true for the first batch of a day, which stores the day's first total.
-    let moved = Moved { vaults: run.kept > 0, assets: is_revised || run.assets_moved, feed: feed_moved };
+    let moved = Moved {
+        vaults: run.kept > 0 || !confirmed.is_empty(),
+        assets: is_revised || run.assets_moved,
+        feed: feed_moved,
+    };
     report.tags = tagging::raised(&report, moved);
     tags::touch(tx, &report.tags).await?;
     Ok(report)
@@ -134,6 +140,8 @@ pub(super) type Changed = BTreeMap<&'static str, u64>;
 
 struct Written<'b> {
     touched: Touched,
+    /// Vaults that were found unchanged on their chains, so that only their sync time moved.
+    confirmed: Vec<String>,
     changed: Changed,
     readings: Readings<'b>,
     /// Events that this batch is the first to report.
@@ -186,7 +194,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     read.sort_unstable();
     read.dedup();
     chain_readings::apply(tx, ReadTable::Vault, &vaults, &read).await?;
-    // A block at which nothing had changed is not a change, and no route shows candidates.
+    // No route shows candidates.
     let synced = upsert(tx, &batch.chain_syncs).await?;
     count("chain", chains::follow_halts(tx, &synced).await?);
     upsert(tx, &batch.chain_candidates).await?;
@@ -196,6 +204,8 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     readings.controlled = batch.controlled_vaults();
     readings.vaults = states.iter().chain(&read).cloned().collect();
     chain_readings::apply(tx, ReadTable::VaultState, &states, &read).await?;
+    let confirmed = chain_readings::confirm(tx, &synced).await?;
+    count("chain_sync", confirmed.len());
     let stated: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
     let snapshots = facts::upsert(tx, &stated).await?;
     let read_snapshots: Vec<Snapshot<'_>> = batch.read_states.iter().map(Snapshot).collect();
@@ -231,7 +241,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let first_told = states::unknown_among(tx, &batch.event_ids()).await?;
     write_events(tx, batch, &mut touched, &mut count).await?;
-    Ok(Written { touched, changed, readings, first_told, before, decided, feed_moved })
+    Ok(Written { touched, confirmed, changed, readings, first_told, before, decided, feed_moved })
 }
 
 /// Takes back what was read from a replaced block on. A retraction that is stored already does nothing. Returns the vaults that lost readings.

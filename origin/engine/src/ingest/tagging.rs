@@ -34,7 +34,7 @@ fn tags_of(kind: &str) -> &'static [Tag] {
         // The events feed shows curators by name.
         "curator" => &[Tag::Vaults, Tag::Events],
         "vault" | "vault_state" | "reward" | "exposure" | "holder_snapshot" | "strategy" | "position"
-        | "chain_reading" => &[Tag::Vaults],
+        | "chain_reading" | "chain_sync" => &[Tag::Vaults],
         "market" | "market_state" | "market_reserve" | "market_emode" | "hub_asset" | "mapping" => &[Tag::Markets],
         "oracle_feed" => &[Tag::Feeds],
         "asset" | "asset_review" | "asset_answer" | "reviewer" | "attestation" | "answer_attestation"

@@ -46,7 +46,13 @@ pub async fn apply(tx: &mut Tx<'_>, table: ReadTable, stated: &[String], read: &
 fn names(table: ReadTable) -> (&'static str, &'static str, &'static str) {
     match table {
         ReadTable::Vault => ("vault", "id", ""),
-        ReadTable::VaultState => ("vault_state", "vault_id", ", read_at = o.newest"),
+        // A row that was read is as it was read up to the newest block of its chain.
+        ReadTable::VaultState => (
+            "vault_state",
+            "vault_id",
+            ", read_at = CASE WHEN o.newest IS NOT NULL THEN greatest(o.newest, \
+                 (SELECT c.observed_at FROM chain_sync c JOIN vault v USING (chain_id) WHERE v.id = t.vault_id AND c.halted IS NULL)) END",
+        ),
     }
 }
 
@@ -83,6 +89,19 @@ fn apply_statement(table: ReadTable, fields: &[&str]) -> String {
         stated = stated.join(", "),
         set = set.join(", "),
     )
+}
+
+/// Moves the vaults that have readings on the chains of `synced` to the newest block of their chain, at which they were found unchanged, and
+/// returns those that moved. They do not move by less than six hours, because each move is a written row, an entry of the change feed, and the end
+/// of cached responses.
+pub async fn confirm(tx: &mut Tx<'_>, synced: &[String]) -> Result<Vec<String>, StoreError> {
+    if synced.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = "UPDATE vault_state s SET read_at = c.observed_at FROM vault v JOIN chain_sync c ON c.chain_id = v.chain_id \
+               WHERE v.id = s.vault_id AND v.is_active AND c.chain_id::text = ANY($1) AND c.halted IS NULL \
+                   AND s.read_at <= c.observed_at - interval '6 hours' RETURNING s.vault_id";
+    Ok(sqlx::query_scalar(sql).bind(synced).fetch_all(&mut **tx).await?)
 }
 
 /// Takes back what was read of the chain from block `from_block` on: readings, the points of histories that came from them, exposures and

@@ -54,7 +54,7 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
                                   published_version, synced_version, synced_at, basis, coverage, lowest, highest) \
          SELECT r.vault_id, r.score, r.tier, r.anchor, r.core_above, r.core_since, r.prime_above, r.prime_since, r.raw, \
                 r.updated_at, r.vectors::json, r.provenance::json, r.document_hash, $14, $15, $16, $17, \
-                CASE WHEN r.published THEN $17::bigint END, $17, s.observed_at, \
+                CASE WHEN r.published THEN $17::bigint END, $17, greatest(s.observed_at, s.read_at), \
                 r.basis, r.coverage, r.lowest, r.highest \
          FROM unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::bool[], $6::timestamptz[], $7::bool[], $8::timestamptz[], \
                      $9::int[], $10::timestamptz[], $11::text[], $12::text[], $13::bytea[], $18::bool[], \
@@ -117,7 +117,7 @@ pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) 
     sqlx::query(
         "UPDATE vault_score p SET run_id = $2, computed_at = $3, changed_version = $4, synced_at = read.at, \
              synced_version = CASE WHEN read.at IS DISTINCT FROM p.synced_at THEN $4 ELSE p.synced_version END \
-         FROM (SELECT asked.vault_id, s.observed_at AS at \
+         FROM (SELECT asked.vault_id, greatest(s.observed_at, s.read_at) AS at \
                FROM unnest($1::text[]) AS asked (vault_id) LEFT JOIN vault_state s USING (vault_id)) AS read \
          WHERE p.vault_id = read.vault_id",
     )
@@ -135,7 +135,7 @@ pub async fn mark_unscored_change(tx: &mut Tx<'_>, version: i64, ids: &[String])
     sqlx::query(
         "UPDATE vault_score p SET changed_version = $2, synced_at = read.at, \
              synced_version = CASE WHEN read.at IS DISTINCT FROM p.synced_at THEN $2 ELSE p.synced_version END \
-         FROM (SELECT asked.vault_id, s.observed_at AS at \
+         FROM (SELECT asked.vault_id, greatest(s.observed_at, s.read_at) AS at \
                FROM unnest($1::text[]) AS asked (vault_id) LEFT JOIN vault_state s USING (vault_id)) AS read \
          WHERE p.vault_id = read.vault_id",
     )

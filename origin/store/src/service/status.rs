@@ -150,11 +150,12 @@ pub async fn forget(db: &Db, now: Timestamp) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Time of the newest state observation of a served vault.
+/// Time of the newest state observation of a served vault, or of the newest block at which a served chain was read.
 pub async fn newest_sync(db: &Db) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- newest_sync
-        SELECT max(greatest(s.observed_at, s.read_at)) FROM vault_state s JOIN vault v ON v.id = s.vault_id JOIN chain c ON c.chain_id = v.chain_id
-        WHERE c.is_served";
+        SELECT greatest(max(greatest(s.observed_at, s.read_at)),
+                        (SELECT max(r.observed_at) FROM chain_sync r JOIN chain c USING (chain_id) WHERE c.is_served))
+        FROM vault_state s JOIN vault v ON v.id = s.vault_id JOIN chain c ON c.chain_id = v.chain_id WHERE c.is_served";
     Ok(sqlx::query_scalar::<_, Option<At>>(sql).fetch_one(&db.pool).await?.map(Timestamp::from))
 }

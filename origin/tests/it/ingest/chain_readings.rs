@@ -4,6 +4,7 @@ use crate::ingest::market::{
     VAULT, clock, dump, exposure, faults, ingest, market, observed, start, state, text, vault,
 };
 use crate::support::db::TestDb;
+use rds_shared::route::Tag;
 use serde_json::{Value, json};
 
 /// A reading of a field at `hours` after the start, in block number `hours`.
@@ -141,11 +142,23 @@ async fn readings_make_history_and_a_repeated_batch_changes_nothing() {
     let before = dump(&test, &["vault", "vault_state", "vault_snapshot", "vault_score"]).await;
     let again = ingest(&test, &clock(9), &lines).await;
     assert!(again.changed.is_empty(), "{again:?}");
-    // A later block at which nothing changed moves only the cursor.
-    let later = ingest(&test, &clock(9), &[sync(6)]).await;
+    // A block at which nothing changed, within six hours, moves only the cursor.
+    let mut soon = sync(6);
+    soon["observed_at"] = json!(start().plus_seconds(11 * 3_600 - 1));
+    let later = ingest(&test, &clock(12), &[soon]).await;
     assert!(later.changed.is_empty() && later.data_version == again.data_version, "{later:?}");
     assert_eq!(column::<i64>(&test, "SELECT block_number FROM chain_sync").await, 6);
     assert_eq!(dump(&test, &["vault", "vault_state", "vault_snapshot", "vault_score"]).await, before);
+    // A later block confirms what was read, and adds nothing to it.
+    let before = dump(&test, &["vault", "vault_snapshot", "chain_reading"]).await;
+    let confirmed = ingest(&test, &clock(12), &[sync(11)]).await;
+    assert_eq!(confirmed.changed, [("chain_sync", 1)].into());
+    assert_eq!((confirmed.vaults_scored, &confirmed.tags[..]), (0, &[Tag::Vaults][..]));
+    assert_eq!(dump(&test, &["vault", "vault_snapshot", "chain_reading"]).await, before);
+    // What a source states of an earlier time does not take that back.
+    ingest(&test, &clock(12), &[state(4, json!({"base_apr": 0.06}))]).await;
+    let synced = "SELECT greatest(observed_at, read_at) = '2026-06-01T11:00:00Z' FROM vault_state";
+    assert!(column::<bool>(&test, synced).await);
 }
 
 #[tokio::test]

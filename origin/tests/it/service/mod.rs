@@ -11,5 +11,6 @@ pub mod operator_verbs;
 pub mod parameters;
 pub mod sql_statements;
 pub mod status;
+pub mod status_chains;
 pub mod status_edge;
 pub mod status_writes;

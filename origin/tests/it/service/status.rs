@@ -55,7 +55,17 @@ async fn a_healthy_service_says_so_and_its_status_may_be_cached_for_a_minute() {
     let names: Vec<&Value> = feed["components"].as_array().unwrap().iter().map(|row| &row["name"]).collect();
     assert_eq!(
         names,
-        ["api", "reachability", "errors", "events_stream", "webhooks", "data_freshness", "fail_safe", "writes"]
+        [
+            "api",
+            "reachability",
+            "errors",
+            "events_stream",
+            "webhooks",
+            "data_freshness",
+            "fail_safe",
+            "writes",
+            "chains"
+        ]
     );
     assert_eq!((&feed["uptime"], &feed["last_checked_at"]), (&json!({}), &json!("2026-11-21T00:00:00.000Z")));
     assert_eq!(reply.header("cdn-cache-control"), Some("max-age=60, stale-if-error=0"));

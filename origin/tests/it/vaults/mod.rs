@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod changes;
+mod changes_chains;
 pub mod changes_writers;
 pub mod days;
 pub mod days_costs;

@@ -67,6 +67,8 @@ observations! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadField {
+    /// When the contract was made. The evidence names the first block at which the contract has code; its parent has none.
+    DeployedAt,
     IsImmutable,
     TimelockSeconds,
     Signers,
@@ -91,7 +93,8 @@ pub enum ReadTable {
 }
 
 impl ReadField {
-    pub const ALL: [ReadField; 14] = [
+    pub const ALL: [ReadField; 15] = [
+        ReadField::DeployedAt,
         ReadField::IsImmutable,
         ReadField::TimelockSeconds,
         ReadField::Signers,
@@ -111,6 +114,7 @@ impl ReadField {
     /// The name of the column.
     pub fn as_str(self) -> &'static str {
         match self {
+            ReadField::DeployedAt => "deployed_at",
             ReadField::IsImmutable => "is_immutable",
             ReadField::TimelockSeconds => "timelock_seconds",
             ReadField::Signers => "signers",
@@ -130,11 +134,18 @@ impl ReadField {
 
     pub fn table(self) -> ReadTable {
         match self {
-            ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers | ReadField::IsShutdown => {
-                ReadTable::Vault
-            }
+            ReadField::DeployedAt
+            | ReadField::IsImmutable
+            | ReadField::TimelockSeconds
+            | ReadField::Signers
+            | ReadField::IsShutdown => ReadTable::Vault,
             _ => ReadTable::VaultState,
         }
+    }
+
+    /// Whether the column says who controls the vault.
+    pub fn is_of_control(self) -> bool {
+        matches!(self, ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers)
     }
 
     /// Whether the column may be null, so that a value that is not understood any more can be told.

@@ -253,7 +253,11 @@ impl VaultState {
             ReadField::WithdrawStatus => {
                 self.withdraw_status = Deserialize::deserialize(value).unwrap_or(self.withdraw_status);
             }
-            ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers | ReadField::IsShutdown => {}
+            ReadField::DeployedAt
+            | ReadField::IsImmutable
+            | ReadField::TimelockSeconds
+            | ReadField::Signers
+            | ReadField::IsShutdown => {}
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | [`read`] | fields of contracts, read from one provider |
 //! | [`ask`] | questions about who controls a contract, asked of every operator |
 //! | [`check`] | what a provider serves, found by asking it |
+//! | [`served`] | how old the state is that a provider has, and how much gas a call may have |
 //! | [`agree`] | the block to read at, and fields that enough operators read alike |
 //!
 //! Architecture invariants:
@@ -23,3 +24,4 @@ pub mod file;
 pub mod provider;
 pub mod read;
 pub mod reads;
+pub mod served;

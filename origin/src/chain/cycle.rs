@@ -8,7 +8,7 @@ use rds_chain::{Address, Block};
 use rds_engine::clock::Clock;
 use rds_engine::ingest::{Batch, IngestError, Observation, commit, is_permitted};
 use rds_facts::fact::Kind;
-use rds_facts::{ChainReading, ChainSync, Exposure, ReadField, ReadTable};
+use rds_facts::{ChainReading, ChainSync, Exposure, ReadField};
 use rds_rpc::agree::{NoTarget, Reader};
 use rds_rpc::reads::Reads;
 use rds_store::chains::{self, OfVault, ReadVault};
@@ -230,7 +230,7 @@ impl Cycle<'_> {
     async fn touched(&self, reader: &Reader, since: i64, known: &BTreeMap<String, OfVault>) -> BTreeSet<String> {
         let contracts: BTreeSet<Address> = known
             .values()
-            .flat_map(|of_vault| of_vault.iter().filter(|(field, _)| field.table() == ReadTable::Vault))
+            .flat_map(|of_vault| of_vault.iter().filter(|(field, _)| field.is_of_control()))
             .flat_map(|(_, newest)| &newest.contracts)
             .filter_map(|contract| contract.parse().ok())
             .collect();
@@ -271,7 +271,7 @@ fn changed(readings: Vec<ChainReading>, known: &OfVault, now: At) -> Vec<ChainRe
 
 /// Whether it is to be read again who controls a vault: never read, a day old, or touched by an event of a contract on the way.
 fn is_control_due(known: &OfVault, now: At, touched: &BTreeSet<String>) -> bool {
-    let of_control = known.iter().filter(|(field, _)| field.table() == ReadTable::Vault);
+    let of_control = known.iter().filter(|(field, _)| field.is_of_control());
     let mut is_known = false;
     for (_, newest) in of_control {
         is_known = true;

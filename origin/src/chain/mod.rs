@@ -8,6 +8,8 @@
 //! | `discovery.rs` | vaults that the registry does not have |
 //! | `control.rs` | who controls a vault |
 //! | `observed.rs` | answers as readings with their evidence |
+//! | `backfill/` | the past of the vaults, read once |
+//! | `verify.rs` | readings, read again |
 //! | `halt.rs` | what happens when a final block was replaced, and how an operator resumes |
 //! | `meters.rs` | what operators see of it |
 //!
@@ -17,6 +19,7 @@
 //! - Readings and the cursor are committed together, through `rds_engine::ingest::commit`. A block read twice is one observation.
 //! - A failure of a provider is never a reading, and a value counts only if enough operators name it.
 
+pub mod backfill;
 mod control;
 mod cycle;
 mod discovery;
@@ -25,6 +28,7 @@ pub mod halt;
 mod meters;
 mod observed;
 mod state;
+pub mod verify;
 
 pub use meters::ChainMeters;
 

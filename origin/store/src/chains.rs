@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// First key of the advisory locks of chains; the second is the chain's id.
 const LOCK: i32 = 0x7264_7363;
+/// The same for the backfill of chains.
+const BACKFILL_LOCK: i32 = 0x7264_7362;
 
 /// The right to read a chain. It ends when it is dropped, because that closes its connection.
 #[derive(Debug)]
@@ -15,9 +17,18 @@ pub struct ChainLock(PgConnection);
 
 /// The right to read the chain, unless another process has it.
 pub async fn lock(db: &Db, chain_id: i64) -> Result<Option<ChainLock>, StoreError> {
+    try_lock(db, LOCK, chain_id).await
+}
+
+/// The right to read the chain's past, unless another process has it.
+pub async fn lock_backfill(db: &Db, chain_id: i64) -> Result<Option<ChainLock>, StoreError> {
+    try_lock(db, BACKFILL_LOCK, chain_id).await
+}
+
+async fn try_lock(db: &Db, kind: i32, chain_id: i64) -> Result<Option<ChainLock>, StoreError> {
     let mut connection = db.pool.acquire().await?.detach();
     let locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock($1, hashint8($2))")
-        .bind(LOCK)
+        .bind(kind)
         .bind(chain_id)
         .fetch_one(&mut connection)
         .await?;

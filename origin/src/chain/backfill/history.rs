@@ -1,0 +1,152 @@
+//! One point of the vaults' histories for each UTC day: what they had at the day's last block.
+
+use super::commit::BackfillError;
+use super::headers::PAUSES;
+use super::{Backfill, Progress, Stage, Vault};
+use crate::chain::observed::ReadBlock;
+use crate::chain::state::{self, VaultState};
+use rds_chain::Block;
+use rds_facts::{At, ReadField};
+use rds_rpc::agree::NoTarget;
+use rds_shared::wire::time::Day;
+use rds_store::chain_history;
+use serde::Serialize;
+use tokio::time::sleep;
+
+/// What is kept of a past block. Limits and control matter only at present.
+const KEPT: [ReadField; 3] = [ReadField::PricePerShare, ReadField::TvlNative, ReadField::TvlUsd];
+/// Days in a row without any answer after which a backfill ends.
+const MAX_SILENT_DAYS: u32 = 3;
+
+/// What became known about the days.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Days {
+    /// The earliest day, and the newest one.
+    pub first: Option<Day>,
+    pub last: Option<Day>,
+    /// Days at whose last block something was read.
+    pub read: u64,
+    /// Days of which the store had a price of every vault.
+    pub known: u64,
+    /// Days without a block.
+    pub without_block: u64,
+    /// Days at whose last block no vault answered.
+    pub without_answer: u64,
+    /// Days of single vaults about which the operators contradict each other.
+    pub disputed: u64,
+    /// The providers have no state of this day and of those before it.
+    pub no_state_until: Option<Day>,
+}
+
+impl Backfill<'_> {
+    /// Reads the days from the newest complete one back to the first deployment, or as many as are wanted.
+    pub(super) async fn history(&mut self, vaults: &[Vault], days: Option<u32>) -> Result<(), BackfillError> {
+        if vaults.is_empty() {
+            return Ok(());
+        }
+        let newest = Day::of(self.head.time.0).plus(-1);
+        let mut oldest = Day::of(self.time_of_state().await?);
+        if vaults.iter().all(|vault| vault.deployed_at.is_some()) {
+            let first = vaults.iter().filter_map(|vault| vault.deployed_at).min();
+            // A day before the oldest state is looked at, so that the report says that it cannot be read.
+            oldest = first.map_or(oldest, |At(first)| Day::of(first));
+        }
+        if let Some(days) = days {
+            oldest = oldest.max(newest.plus(1).plus(-i64::from(days)));
+        }
+        let total = u64::try_from(newest.number().saturating_sub(oldest.number()).saturating_add(1)).unwrap_or(0);
+        if total > 0 {
+            (self.report.days.first, self.report.days.last) = (Some(oldest), Some(newest));
+        }
+        let mut silent = 0;
+        for done in 0..total {
+            (self.progress)(Progress { stage: Stage::Days, done, total });
+            let day = newest.plus(-i64::try_from(done).unwrap_or(i64::MAX));
+            match self.day(day, vaults).await? {
+                Read::Nothing => {}
+                Read::Answers => silent = 0,
+                Read::Silence => silent += 1,
+                Read::NoState => {
+                    self.report.days.no_state_until = Some(day);
+                    break;
+                }
+            }
+            if silent == MAX_SILENT_DAYS {
+                return Err(BackfillError::NoTarget(NoTarget::TooFewAnswers {
+                    answered: 0,
+                    needed: self.reader.quorum().needed(),
+                }));
+            }
+        }
+        (self.progress)(Progress { stage: Stage::Days, done: total, total });
+        Ok(())
+    }
+
+    async fn time_of_state(&mut self) -> Result<rds_shared::wire::Timestamp, NoTarget> {
+        let block = self.headers.at(self.reader, self.state_since).await?;
+        Ok(ReadBlock::new(self.reader.chain_id(), &block, 1).map_or(self.head.time.0, |at| at.time.0))
+    }
+
+    async fn day(&mut self, day: Day, vaults: &[Vault]) -> Result<Read, BackfillError> {
+        let (from, to) = (At(day.start()), At(day.plus(1).start()));
+        let due: Vec<&Vault> = vaults.iter().filter(|vault| vault.deployed_at.is_none_or(|at| at < to)).collect();
+        let ids: Vec<&str> = due.iter().map(|vault| vault.id.as_str()).collect();
+        let known = chain_history::priced_between(self.db, &ids, from, to).await?;
+        let asked: Vec<state::Vault<'_>> = due
+            .iter()
+            .filter(|vault| !known.contains(&vault.id))
+            .map(|vault| (vault.id.as_str(), vault.contract))
+            .collect();
+        if asked.is_empty() {
+            self.report.days.known += 1;
+            return Ok(Read::Nothing);
+        }
+        let end = u64::try_from(to.0.as_seconds()).unwrap_or(0);
+        let Some(block) = self.headers.last_before(self.reader, end).await? else { return Ok(Read::Nothing) };
+        if block.id.number < self.state_since {
+            return Ok(Read::NoState);
+        }
+        let Some(at) = ReadBlock::new(self.reader.chain_id(), &block, self.reader.operators()) else {
+            return Ok(Read::Nothing);
+        };
+        if at.time < from {
+            self.report.days.without_block += 1;
+            return Ok(Read::Nothing);
+        }
+        let states = self.states(&block, &at, &asked).await;
+        self.report.days.disputed += states.iter().map(|state| u64::from(state.is_disputed)).sum::<u64>();
+        let is_answered = states.iter().any(|state| state.seen.is_some());
+        let readings = states.into_iter().flat_map(|state| state.readings);
+        let readings: Vec<_> = readings.filter(|it| KEPT.contains(&it.field) && !it.value.is_null()).collect();
+        if readings.is_empty() {
+            self.report.days.without_answer += 1;
+            return Ok(if is_answered { Read::Answers } else { Read::Silence });
+        }
+        self.report.days.read += 1;
+        self.writer.add(self.reader, &block, readings).await?;
+        Ok(Read::Answers)
+    }
+
+    /// The states of the vaults; asks again while no provider answers, because they may rest for a while.
+    async fn states(&mut self, block: &Block, at: &ReadBlock, asked: &[state::Vault<'_>]) -> Vec<VaultState> {
+        for pause in PAUSES {
+            let states = state::read(self.reader, block, at, self.reads, asked).await.vaults;
+            if states.iter().any(|state| state.seen.is_some()) {
+                return states;
+            }
+            sleep(pause).await;
+        }
+        Vec::new()
+    }
+}
+
+/// What a day gave.
+enum Read {
+    /// There was nothing to ask.
+    Nothing,
+    Answers,
+    /// No provider answered.
+    Silence,
+    /// The providers do not have the block's state.
+    NoState,
+}

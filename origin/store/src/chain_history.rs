@@ -65,7 +65,7 @@ pub async fn newest_with_evidence(
 
 /// The chains of which something was read, ascending.
 pub async fn read_chains(db: &Db) -> Result<Vec<i64>, StoreError> {
-    let sql = "SELECT chain_id FROM chain_reading UNION SELECT (evidence->>'chain_id')::bigint FROM exposure \
-               WHERE evidence IS NOT NULL ORDER BY 1";
+    let sql = "SELECT chain_id FROM chain c WHERE EXISTS (SELECT FROM chain_reading r WHERE r.chain_id = c.chain_id) \
+                   OR EXISTS (SELECT FROM exposure e WHERE (e.evidence->>'chain_id')::bigint = c.chain_id) ORDER BY chain_id";
     Ok(sqlx::query_scalar(sql).fetch_all(&db.pool).await?)
 }

@@ -100,11 +100,16 @@ pub async fn newest(db: &Db, chain_id: i64) -> Result<BTreeMap<String, OfVault>,
         contracts: Vec<String>,
     }
     let rows: Vec<Row> = sqlx::query_as(
-        "SELECT DISTINCT ON (vault_id, field) vault_id, field, coalesce(value, 'null') AS value, observed_at, \
-                ARRAY(SELECT DISTINCT call->>'contract' FROM jsonb_array_elements(calls) AS call) AS contracts \
-         FROM chain_reading WHERE chain_id = $1 ORDER BY vault_id, field, observed_at DESC",
+        // One look into the primary key for each vault and field: a backfill leaves a reading for each day.
+        "SELECT v.id AS vault_id, f.field, r.value, r.observed_at, r.contracts \
+         FROM vault v CROSS JOIN unnest($2::text[]) AS f (field) CROSS JOIN LATERAL ( \
+             SELECT coalesce(value, 'null') AS value, observed_at, \
+                    ARRAY(SELECT DISTINCT call->>'contract' FROM jsonb_array_elements(calls) AS call) AS contracts \
+             FROM chain_reading WHERE vault_id = v.id AND field = f.field ORDER BY observed_at DESC LIMIT 1) AS r \
+         WHERE v.chain_id = $1",
     )
     .bind(chain_id)
+    .bind(ReadField::ALL.map(ReadField::as_str))
     .fetch_all(&db.pool)
     .await?;
     let mut newest: BTreeMap<String, OfVault> = BTreeMap::new();
@@ -205,7 +210,8 @@ pub struct ChainStatus {
 pub async fn status(db: &Db) -> Result<Vec<ChainStatus>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT chain_id, block_number, block_hash, observed_at, halted, \
-                (SELECT count(DISTINCT vault_id) FROM chain_reading r WHERE r.chain_id = s.chain_id) AS vaults, \
+                (SELECT count(*) FROM vault v WHERE v.chain_id = s.chain_id \
+                    AND EXISTS (SELECT FROM chain_reading r WHERE r.vault_id = v.id)) AS vaults, \
                 (SELECT count(*) FROM chain_candidate c WHERE c.chain_id = s.chain_id) AS candidates \
          FROM chain_sync s ORDER BY chain_id",
     )

@@ -13,6 +13,8 @@ use tokio::time::sleep;
 
 /// Readings that are committed together.
 const READINGS_A_COMMIT: usize = 1_000;
+/// Blocks whose readings are committed together at most, so that an interrupted backfill loses little.
+const BLOCKS_A_COMMIT: usize = 8;
 /// Pause between two attempts to get the chain's lock, and their number: ten minutes in all.
 const LOCK_PAUSE: Duration = Duration::from_millis(250);
 const LOCK_ATTEMPTS: u32 = 2_400;
@@ -61,6 +63,8 @@ pub(super) struct Writer<'a> {
     chain_id: i64,
     batch: Batch,
     waiting: usize,
+    /// Blocks of the readings that wait.
+    blocks: usize,
     /// The newest block of a reading that waits.
     newest: Option<Block>,
     committed: Committed,
@@ -77,7 +81,7 @@ struct Committed {
 impl<'a> Writer<'a> {
     pub(super) fn new(db: &'a Db, clock: &'a Clock, chain_id: i64) -> Self {
         let (batch, committed) = (Batch::default(), Committed::default());
-        Writer { db, clock, chain_id, batch, waiting: 0, newest: None, committed }
+        Writer { db, clock, chain_id, batch, waiting: 0, blocks: 0, newest: None, committed }
     }
 
     /// Adds readings of `block`. A reading that ingest would refuse is left out. Commits if enough wait.
@@ -95,13 +99,15 @@ impl<'a> Writer<'a> {
                 self.newest = Some(self.newest.filter(|newest| newest.id.number >= block.id.number).unwrap_or(*block));
             }
         }
-        if self.waiting >= READINGS_A_COMMIT { self.flush(reader).await } else { Ok(()) }
+        self.blocks += 1;
+        let is_enough = self.waiting >= READINGS_A_COMMIT || self.blocks >= BLOCKS_A_COMMIT;
+        if is_enough { self.flush(reader).await } else { Ok(()) }
     }
 
     /// Commits what waits.
     pub(super) async fn flush(&mut self, reader: &Reader) -> Result<(), BackfillError> {
         let Some(newest) = self.newest.take() else { return Ok(()) };
-        self.waiting = 0;
+        (self.waiting, self.blocks) = (0, 0);
         let batch = std::mem::take(&mut self.batch);
         // While this process has the lock, no cycle halts the chain or takes readings back.
         let mut lock = self.lock().await?;

@@ -17,6 +17,8 @@
 //!
 //! - Readings enter through `rds_engine::ingest::commit`, each with the block at which it holds. An older reading never shows in a column
 //!   that a newer one fills.
+//! - Nothing of the past shows as the present: of a vault only those columns are read back that it has at the newest final block, whose values
+//!   are written first.
 //! - What the store has is not asked again: a vault whose deployment is known, and a day with a price of the vault.
 
 mod commit;

@@ -108,6 +108,7 @@ fn text(report: &BackfillReport) -> String {
         (&deployments.before_state, "deployed at or before the oldest block whose state the providers have"),
         (&deployments.made_again, "the contract was destroyed and made again: its age stays unknown"),
         (&deployments.unread, "the operators did not agree on an answer"),
+        (&days.without_price, "there is no price now: the past of a vault is read only as far as its present is"),
         (&report.unknown_vaults, "not among the vaults that are read on the chain"),
     ];
     for (ids, why) in lists {

@@ -171,7 +171,7 @@ describe('the past of a vault', () => {
       return vault.score_provenance.inputs.history.drawdown.value !== null ? vault : undefined;
     });
     const { vault_age_days: age, drawdown } = vault.score_provenance.inputs.history;
-    assert.equal(drawdown.value, 2_500);
+    assert.equal(drawdown.value, 0.25);
     const { evidence } = age;
     const block = await world.rpc('eth_getBlockByHash', evidence.block_hash, false);
     assert.equal(Date.parse(vault.deployment_timestamp) / 1000, Number(block.timestamp));

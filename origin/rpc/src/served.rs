@@ -113,7 +113,9 @@ impl Reader {
             match gas_at_start(provider, at, rung, gas).await {
                 Ok(found) if found.saturating_add(REQUEST_COST) < gas => return Ok(GasLimit::Capped(found)),
                 Ok(_) => {
-                    return Ok(refused.map_or(GasLimit::AtLeast(gas), |refused| GasLimit::Refused { served: gas, refused }));
+                    return Ok(
+                        refused.map_or(GasLimit::AtLeast(gas), |refused| GasLimit::Refused { served: gas, refused })
+                    );
                 }
                 Err(failure @ (Failure::RateLimited { .. } | Failure::Forbidden)) => return Err(failure),
                 Err(_) => refused = Some(gas),
@@ -144,7 +146,9 @@ async fn state_since(provider: &Provider) -> Result<StateSince, Failure> {
         open_again(provider).await;
         match has_state(provider, block).await {
             Ok(()) => since = Ok(StateSince { block, depth: newest.saturating_sub(block) }),
-            Err(failure @ (Failure::RateLimited { .. } | Failure::Forbidden | Failure::Transport)) if since.is_err() => {
+            Err(failure @ (Failure::RateLimited { .. } | Failure::Forbidden | Failure::Transport))
+                if since.is_err() =>
+            {
                 return Err(failure);
             }
             Err(_) => break,

@@ -179,7 +179,8 @@ async fn the_age_of_the_state_that_enough_operators_have_is_found() {
 #[tokio::test]
 async fn the_gas_of_a_call_is_what_the_evm_reports_or_what_is_not_refused() {
     let with = |gas| Node::limited(300, Serves { kept: None, reader: Some(gas) });
-    let nodes = [with(Gas::Caps(70_000_000)).await, with(Gas::Refuses(60_000_000)).await, with(Gas::Refuses(u64::MAX)).await];
+    let nodes =
+        [with(Gas::Caps(70_000_000)).await, with(Gas::Refuses(60_000_000)).await, with(Gas::Refuses(u64::MAX)).await];
     let plain = Node::honest(300).await;
     let nodes = nodes.into_iter().chain([plain]).collect::<Vec<_>>();
     let reader = reader(&nodes, 2);

@@ -165,12 +165,7 @@ fn short(bytes: &[u8]) -> String {
 }
 
 /// The contract must have no code at the block before, and the value must be the block's time.
-async fn of_deployment(
-    reader: &Reader,
-    block: &Block,
-    value: &Value,
-    code: &[Question],
-) -> (Verdict, Option<String>) {
+async fn of_deployment(reader: &Reader, block: &Block, value: &Value, code: &[Question]) -> (Verdict, Option<String>) {
     let time = i64::try_from(block.time).ok().map(|time| At(Timestamp::from_seconds(time)));
     if time.is_none() || serde_json::from_value::<At>(value.clone()).ok() != time {
         return (Verdict::Contradicted, Some(format!("the block's time is {} s, and not {value}", block.time)));

@@ -130,9 +130,11 @@ pub(super) async fn check(files: Files, out: Output) -> anyhow::Result<ExitCode>
     for chain in &read(&files)?.chains {
         let checked = providers::check(chain).await.with_context(|| format!("chain {}", chain.chain_id))?;
         is_good &= checked.is_good();
-        lines.extend(checked.lines(now).into_iter().map(|(is_good, line)| {
-            format!("{:<4} {:>9} {line}", if is_good { "ok" } else { "FAIL" }, chain.chain_id)
-        }));
+        lines.extend(
+            checked.lines(now).into_iter().map(|(is_good, line)| {
+                format!("{:<4} {:>9} {line}", if is_good { "ok" } else { "FAIL" }, chain.chain_id)
+            }),
+        );
         chains.push(checked.value());
     }
     out.show(lines.join("\n"), &chains)?;

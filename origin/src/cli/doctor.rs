@@ -320,9 +320,11 @@ async fn chains() -> Vec<Check> {
     for chain in &chains {
         let id = chain.chain_id;
         match providers::check(chain).await {
-            Ok(checked) => checks.extend(
-                checked.lines(now).into_iter().map(|(ok, line)| Check { name: NAME, ok, detail: format!("{id} {line}") }),
-            ),
+            Ok(checked) => checks.extend(checked.lines(now).into_iter().map(|(ok, line)| Check {
+                name: NAME,
+                ok,
+                detail: format!("{id} {line}"),
+            })),
             Err(error) => checks.push(Check::bad(NAME, format!("{id} {error}"))),
         }
     }

@@ -225,7 +225,9 @@ fn state(node: &Inner, block: &Value) -> Result<u64, Value> {
     let hash: BlockHash = block["blockHash"].as_str().unwrap().parse().unwrap();
     let number = u64::from_be_bytes(hash.0[24..].try_into().unwrap());
     match node.serves.kept {
-        Some(kept) if number + kept < node.head => Err(json!({"code": -32000, "message": "missing trie node 00 (path )"})),
+        Some(kept) if number + kept < node.head => {
+            Err(json!({"code": -32000, "message": "missing trie node 00 (path )"}))
+        }
         _ => Ok(number),
     }
 }
@@ -244,7 +246,8 @@ fn reader(node: &Inner, params: &Value, gas: Gas) -> Result<Value, Value> {
     let word = |number: u64| Word::from_u128(number.into()).0;
     let started = gas - 60_000;
     let time = 1_700_000_000 + 12 * number;
-    let header = [word(number), hash(number - 1, false).0, word(time), word(31_337), word(started), word(started - 9_000)];
+    let header =
+        [word(number), hash(number - 1, false).0, word(time), word(31_337), word(started), word(started - 9_000)];
     Ok(json!(hex::encode(&header.concat())))
 }
 

@@ -61,8 +61,12 @@ struct Search {
 impl Backfill<'_> {
     /// Finds the deployments of the vaults of which the store does not know it.
     pub(super) async fn deployments(&mut self, vaults: &mut [Vault]) -> Result<(), BackfillError> {
-        let open: Vec<usize> =
-            vaults.iter().enumerate().filter(|(_, vault)| vault.deployed_at.is_none()).map(|(place, _)| place).collect();
+        let open: Vec<usize> = vaults
+            .iter()
+            .enumerate()
+            .filter(|(_, vault)| vault.deployed_at.is_none())
+            .map(|(place, _)| place)
+            .collect();
         self.report.deployments.known = vaults.len().saturating_sub(open.len());
         if open.is_empty() {
             return Ok(());
@@ -128,7 +132,11 @@ impl Backfill<'_> {
         let list = match (first, of_vault.last().is_some_and(is_present)) {
             (None, _) => &mut reported.no_code,
             (Some(from), is_now) if !is_always(from) => {
-                if is_now { &mut reported.made_again } else { &mut reported.no_code }
+                if is_now {
+                    &mut reported.made_again
+                } else {
+                    &mut reported.no_code
+                }
             }
             (Some(0), _) => &mut reported.before_state,
             (Some(from), _) => {

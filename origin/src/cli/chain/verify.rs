@@ -48,7 +48,9 @@ pub(super) async fn run(db: &Db, command: Verify, out: Output) -> anyhow::Result
             (Some(url), of_file) => alone(id, url, of_file)?,
             (None, Some(of_file)) => of_file.clone(),
             (None, None) => {
-                bail!("chain {id} has readings, and the file that RDS_CHAIN_PROVIDERS names does not have it; give --chain and --rpc")
+                bail!(
+                    "chain {id} has readings, and the file that RDS_CHAIN_PROVIDERS names does not have it; give --chain and --rpc"
+                )
             }
         };
         let reader = Reader::new(&chain).with_context(|| format!("chain {id}"))?;
@@ -93,7 +95,12 @@ fn drawn(mut inputs: Vec<WithEvidence>, sample: Option<u32>) -> Vec<WithEvidence
     let Some(sample) = sample.and_then(|it| usize::try_from(it).ok()) else { return inputs };
     let seed = entropy::random_bytes::<16>();
     let place = |input: &WithEvidence| {
-        Sha256::new().chain_update(seed).chain_update(&input.vault_id).chain_update([0]).chain_update(&input.field).finalize()
+        Sha256::new()
+            .chain_update(seed)
+            .chain_update(&input.vault_id)
+            .chain_update([0])
+            .chain_update(&input.field)
+            .finalize()
     };
     inputs.sort_by_cached_key(place);
     inputs.truncate(sample);

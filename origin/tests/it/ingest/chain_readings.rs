@@ -165,7 +165,8 @@ async fn what_is_read_of_the_past_makes_history_and_scores_but_no_present() {
     assert_eq!((report.changed["chain_reading"], report.vaults_scored), (4, 1));
     assert_eq!(column::<f64>(&test, TVL).await, 900.0);
     assert_eq!(column::<f64>(&test, "SELECT price_per_share FROM vault_state").await, 0.9);
-    let prices = "SELECT array_agg(price_per_share ORDER BY observed_at) FROM vault_snapshot WHERE price_per_share IS NOT NULL";
+    let prices =
+        "SELECT array_agg(price_per_share ORDER BY observed_at) FROM vault_snapshot WHERE price_per_share IS NOT NULL";
     assert_eq!(column::<Vec<f64>>(&test, prices).await, [1.5, 1.0, 1.2, 0.9]);
     // From 1.5 to 0.9.
     assert_eq!(input(&test, "history", "drawdown").await["value"], json!(0.4));
@@ -187,14 +188,15 @@ async fn a_deployment_that_was_read_is_the_age_with_its_evidence_and_is_no_contr
     ingest(&test, &clock(1), &registry).await;
     assert_eq!(input(&test, "history", "vault_age_days").await["value"], Value::Null);
     let mut deployed = reading(0, "deployed_at", json!(start()));
+    deployed["block_number"] = json!(3);
     deployed["calls"] = json!([{"method": "eth_getCode", "contract": format!("0x{:040x}", 0xa1), "data": null, "answer": format!("0x{:064x}", 7)}]);
     let report = ingest(&test, &clock(100), std::slice::from_ref(&deployed)).await;
     assert_eq!(report.events_published, 0);
     let age = input(&test, "history", "vault_age_days").await;
-    assert_eq!((&age["value"], &age["evidence"]["block_number"]), (&json!(4), &json!(0)));
+    assert_eq!((&age["value"], &age["evidence"]["block_number"]), (&json!(4), &json!(3)));
     assert_eq!(age["evidence"]["calls"][0]["method"], json!("eth_getCode"));
     // It ends with its block.
-    ingest(&test, &clock(101), &retraction(100, 0)).await;
+    ingest(&test, &clock(101), &retraction(100, 3)).await;
     assert_eq!(column::<i64>(&test, "SELECT count(deployed_at) FROM vault").await, 0);
 
     deployed["value"] = json!(start().plus_seconds(60));

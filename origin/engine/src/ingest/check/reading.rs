@@ -27,7 +27,9 @@ impl Check {
         self.calls(&reading.calls, reading.agreed, reading.asked);
         self.read_value(reading.field, &reading.value);
         // The evidence of a deployment names the block whose time it is.
-        if reading.field == ReadField::DeployedAt && At::deserialize(&reading.value).is_ok_and(|at| at != reading.observed_at) {
+        if reading.field == ReadField::DeployedAt
+            && At::deserialize(&reading.value).is_ok_and(|at| at != reading.observed_at)
+        {
             self.wrong("value", "must be the time of the block, as observed_at");
         }
     }

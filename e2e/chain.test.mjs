@@ -6,7 +6,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { startNode } from './chain-node.mjs';
+import { startNode, startProxy } from './chain-node.mjs';
+import { verb } from './operator.mjs';
+import { originEnvironment } from './private-stack.mjs';
 import { sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
@@ -57,6 +59,36 @@ describe('chain check', () => {
     const block = await rpc(url, 'eth_getBlockByNumber', '0x5a', false);
     assert.deepEqual(target, { block: { number: 90, hash: block.hash, time: Number(block.timestamp) }, operators: ['a', 'b'] });
     for (const one of found) assert.deepEqual([one.fault, one.chain_id, one.reads_by], [null, 31_337, 'override']);
+  });
+
+  test('shows how far each provider serves the chain, and doctor shows the same', async () => {
+    const refuses = (request) => {
+      const error = { code: -32_000, message: 'the gas limit of a call is 60000000' };
+      const isTooMuch = request.method === 'eth_call' && Number(request.params[0].gas) > 60_000_000;
+      return isTooMuch ? { text: JSON.stringify({ jsonrpc: '2.0', id: request.id, error }) } : undefined;
+    };
+    const limited = await startProxy(url, refuses);
+    const providers = [{ url, operator: 'a' }, { url: limited.url, operator: 'b' }];
+    const chains = [{ chain_id: 31_337, quorum: 2, final_after_blocks: 10, providers }];
+    const { code, stdout } = await check(chains);
+    assert.equal(code, 0, stdout);
+    const [{ providers: [free, low] }] = JSON.parse(stdout);
+    assert.deepEqual([free.is_archive, free.state_since_block, low.is_archive], [true, 1, true]);
+    assert.deepEqual([free.gas_of_a_call, low.gas_of_a_call], [1_000_000_000, 50_000_000]);
+
+    const environment = { ...originEnvironment(stack), RDS_CHAIN_PROVIDERS: join(folder, 'providers.json') };
+    const doctor = (env) => new Promise((resolve) => {
+      execFile(stack.origin_bin, ['doctor', '--json'], { env, timeout: 60_000 }, (error, text) => resolve(JSON.parse(text)));
+    });
+    const lines = (await doctor(environment)).filter(({ name }) => name === 'chains');
+    limited.stop();
+    assert.deepEqual(lines.map(({ ok }) => ok), [true, true, true], JSON.stringify(lines));
+    assert.match(lines[1].detail, /^31337 b +final block 90, .* archive; gives a call 50\.0 million gas, and refuses 100\.0 million$/);
+    assert.match(lines[2].detail, /^31337 reads at block 90, .* named by a, b$/);
+    const away = await doctor({ ...environment, RDS_CHAIN_PROVIDERS: join(folder, 'providers.json') });
+    assert.deepEqual(away.filter(({ name }) => name === 'chains').map(({ ok }) => ok), [true, false, false], 'b is away');
+    const none = (await verb(stack, 'doctor')).filter(({ name }) => name === 'chains');
+    assert.deepEqual(none.map(({ detail }) => detail), ['RDS_CHAIN_PROVIDERS is not set: no chain is configured']);
   });
 
   test('fails if the operators are on different forks, or one serves another chain or nothing', async () => {

@@ -67,6 +67,8 @@ observations! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadField {
+    /// When the contract was made. The evidence names the first block at which the contract has code; its parent has none.
+    DeployedAt,
     IsImmutable,
     TimelockSeconds,
     Signers,
@@ -95,7 +97,8 @@ pub enum ReadTable {
 }
 
 impl ReadField {
-    pub const ALL: [ReadField; 18] = [
+    pub const ALL: [ReadField; 19] = [
+        ReadField::DeployedAt,
         ReadField::IsImmutable,
         ReadField::TimelockSeconds,
         ReadField::Signers,
@@ -119,6 +122,7 @@ impl ReadField {
     /// The name of the column.
     pub fn as_str(self) -> &'static str {
         match self {
+            ReadField::DeployedAt => "deployed_at",
             ReadField::IsImmutable => "is_immutable",
             ReadField::TimelockSeconds => "timelock_seconds",
             ReadField::Signers => "signers",
@@ -140,20 +144,21 @@ impl ReadField {
         }
     }
 
-    /// Whether the column says who controls a vault.
-    pub fn is_control(self) -> bool {
-        matches!(self, ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers)
-    }
-
     pub fn table(self) -> ReadTable {
         match self {
-            ReadField::IsImmutable
+            ReadField::DeployedAt
+            | ReadField::IsImmutable
             | ReadField::TimelockSeconds
             | ReadField::Signers
             | ReadField::IsShutdown
             | ReadField::Exit => ReadTable::Vault,
             _ => ReadTable::VaultState,
         }
+    }
+
+    /// Whether the column says who controls the vault.
+    pub fn is_of_control(self) -> bool {
+        matches!(self, ReadField::IsImmutable | ReadField::TimelockSeconds | ReadField::Signers)
     }
 
     /// Whether the column may be null, so that a value that is not understood any more can be told.

@@ -258,7 +258,8 @@ impl VaultState {
             ReadField::BorrowStatus => {
                 self.borrow_status = Deserialize::deserialize(value).unwrap_or(self.borrow_status);
             }
-            ReadField::IsImmutable
+            ReadField::DeployedAt
+            | ReadField::IsImmutable
             | ReadField::TimelockSeconds
             | ReadField::Signers
             | ReadField::IsShutdown

@@ -15,6 +15,7 @@
 //! | [`check`] | what a provider serves, found by asking it |
 //! | [`agree`] | fields that enough operators read alike |
 //! | `target` | the block to read at |
+//! | [`served`] | how old the state is that a provider has, and how much gas a call may have |
 //!
 //! Architecture invariants:
 //! - A failure of a provider is never a reading: see [`rds_chain::failure`].
@@ -32,5 +33,6 @@ pub mod meters;
 pub mod provider;
 pub mod read;
 pub mod reads;
+pub mod served;
 mod target;
 pub mod units;

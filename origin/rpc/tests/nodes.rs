@@ -4,7 +4,7 @@
 
 mod fake_node;
 
-use fake_node::{Fault, Node};
+use fake_node::{Fault, Gas, Node, Serves};
 use rds_chain::abi::{Function, Word};
 use rds_chain::failure::Failure;
 use rds_chain::plan::{Limits, Rung};
@@ -14,6 +14,7 @@ use rds_chain::{Address, BlockId};
 use rds_rpc::agree::{NoTarget, Reader, Verdicts};
 use rds_rpc::file::Providers;
 use rds_rpc::meters::Kind;
+use rds_rpc::served::{GasLimit, StateSince};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -206,6 +207,42 @@ async fn a_check_says_what_each_provider_serves() {
         (html.chain_id.clone(), html.final_block.is_err(), html.rung.is_err()),
         (Err(Failure::Transport), true, true)
     );
+}
+
+#[tokio::test]
+async fn the_age_of_the_state_that_enough_operators_have_is_found() {
+    const HEAD: u64 = 250_000;
+    let kept = |kept| Node::limited(HEAD, Serves { kept, reader: None });
+    let nodes = [kept(None).await, kept(Some(20_000)).await, kept(Some(128)).await];
+    let reader = reader(&nodes, 2);
+    let served = reader.served(&[]).await;
+    let since: Vec<StateSince> = served.iter().map(|it| it.state_since.clone().unwrap()).collect();
+    let expected = [(1, HEAD - 1), (HEAD - 10_000, 10_000), (HEAD - 100, 100)];
+    assert_eq!(since, expected.map(|(block, depth)| StateSince { block, depth }));
+    assert_eq!(since.iter().map(|it| it.is_archive()).collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!(reader.agreed_state_since().await, Some(HEAD - 10_000));
+    let away = [kept(None).await, Node::faulty(HEAD, Fault::ServerError).await];
+    assert_eq!(self::reader(&away, 2).agreed_state_since().await, None, "one operator is not enough");
+}
+
+#[tokio::test]
+async fn the_gas_of_a_call_is_what_the_evm_reports_or_what_is_not_refused() {
+    let with = |gas| Node::limited(300, Serves { kept: None, reader: Some(gas) });
+    let nodes =
+        [with(Gas::Caps(70_000_000)).await, with(Gas::Refuses(60_000_000)).await, with(Gas::Refuses(u64::MAX)).await];
+    let plain = Node::honest(300).await;
+    let nodes = nodes.into_iter().chain([plain]).collect::<Vec<_>>();
+    let reader = reader(&nodes, 2);
+    let rungs: Vec<_> = reader.check().await.into_iter().map(|check| check.rung).collect();
+    assert_eq!(rungs, [Ok(Rung::Override), Ok(Rung::Override), Ok(Rung::Override), Ok(Rung::Single)]);
+    let gas: Vec<_> = reader.served(&rungs).await.into_iter().map(|it| it.gas).collect();
+    let expected = [
+        Ok(GasLimit::Capped(69_940_000)),
+        Ok(GasLimit::Refused { served: 50_000_000, refused: 100_000_000 }),
+        Ok(GasLimit::AtLeast(1_000_000_000)),
+        Err(Failure::Unsupported),
+    ];
+    assert_eq!(gas, expected);
 }
 
 #[test]

@@ -67,7 +67,10 @@ pub(super) async fn run(
     tried: &mut Tried,
 ) -> Result<Ended, CycleError> {
     let Ok(chain_id) = i64::try_from(reader.chain_id()) else { return Ok(Ended::NotDue) };
-    let Some(mut lock) = chains::lock(db, chain_id).await? else { return Ok(Ended::Elsewhere) };
+    let Some(mut lock) = chains::lock(db, chain_id).await? else {
+        meter.elsewhere.fetch_add(1, Relaxed);
+        return Ok(Ended::Elsewhere);
+    };
     let cursor = chains::cursor(db, chain_id).await?;
     if let Some(reason) = cursor.as_ref().and_then(|cursor| cursor.halted.clone()) {
         return Err(CycleError::Contradicted(reason));

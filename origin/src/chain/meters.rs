@@ -24,6 +24,8 @@ pub struct ChainMeter {
     pub readings: AtomicU64,
     /// Cycles that ended with a commit.
     pub cycles: AtomicU64,
+    /// Looks at the chain while another process was reading it.
+    pub elsewhere: AtomicU64,
     /// Cycles that failed, by reason.
     failures: [AtomicU64; REASONS.len()],
     /// Fields about which the operators contradicted each other.
@@ -44,6 +46,7 @@ static NO_METER: ChainMeter = ChainMeter {
     contradicted: AtomicI64::new(0),
     readings: AtomicU64::new(0),
     cycles: AtomicU64::new(0),
+    elsewhere: AtomicU64::new(0),
     failures: [const { AtomicU64::new(0) }; REASONS.len()],
     disputed: AtomicU64::new(0),
     implausible: AtomicU64::new(0),
@@ -75,6 +78,8 @@ impl ChainMeters {
         self.counters(out, "rds_chain_cycles_total", "Readings of a chain that were committed.", |meter| {
             vec![(String::new(), &meter.cycles)]
         });
+        let elsewhere = "Looks at a chain while another process was reading it.";
+        self.counters(out, "rds_chain_elsewhere_total", elsewhere, |meter| vec![(String::new(), &meter.elsewhere)]);
         self.counters(out, "rds_chain_readings_total", "Committed readings of fields.", |meter| {
             vec![(String::new(), &meter.readings)]
         });

@@ -13,6 +13,8 @@
 //! | `discovery.rs` | vaults that the registry does not have |
 //! | `control.rs` | who controls a vault |
 //! | `observed.rs` | answers as readings with their evidence |
+//! | `backfill/` | the past of the vaults, read once |
+//! | `verify.rs` | readings, read again |
 //! | `halt.rs` | what happens when a final block was replaced, and how an operator resumes |
 //! | `meters.rs` | what operators see of it |
 //!
@@ -24,6 +26,7 @@
 
 mod adapters;
 mod asked;
+pub mod backfill;
 mod control;
 mod cycle;
 mod discovery;
@@ -35,6 +38,7 @@ mod meters;
 mod observed;
 mod state;
 mod vaults;
+pub mod verify;
 
 pub use meters::ChainMeters;
 

@@ -231,7 +231,7 @@ impl Cycle<'_> {
     async fn touched(&self, reader: &Reader, since: i64, known: &BTreeMap<String, OfVault>) -> BTreeSet<String> {
         let contracts: BTreeSet<Address> = known
             .values()
-            .flat_map(|of_vault| of_vault.iter().filter(|(field, _)| field.is_control()))
+            .flat_map(|of_vault| of_vault.iter().filter(|(field, _)| field.is_of_control()))
             .flat_map(|(_, newest)| &newest.contracts)
             .filter_map(|contract| contract.parse().ok())
             .collect();
@@ -273,7 +273,7 @@ fn changed(readings: Vec<ChainReading>, known: &OfVault, now: At) -> Vec<ChainRe
 /// Whether it is to be read again who controls a vault: never read, a day old, or touched by an event of a contract on the way.
 fn is_control_due(known: &OfVault, now: At, touched: &BTreeSet<String>) -> bool {
     let mut is_known = false;
-    for (_, newest) in known.iter().filter(|(field, _)| field.is_control()) {
+    for (_, newest) in known.iter().filter(|(field, _)| field.is_of_control()) {
         is_known = true;
         if now.0.seconds_since(newest.observed_at.0) >= REWRITE_SECONDS
             || newest.contracts.iter().any(|contract| touched.contains(contract))

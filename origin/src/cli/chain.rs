@@ -1,17 +1,18 @@
-//! Commands for chains that are read: `chain check`, `status`, `retract`, `resume`.
+//! Commands for chains that are read: `chain check`, `status`, `backfill`, `verify`, `retract`, `resume`.
+
+mod backfill;
+pub(super) mod providers;
+mod verify;
 
 use super::Output;
 use super::edge::Edge;
 use crate::chain::halt;
+use crate::config;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use rds_chain::Block;
 use rds_engine::clock::Clock;
-use rds_rpc::agree::{NoTarget, Reader, Target};
-use rds_rpc::check::Check;
 use rds_rpc::file::Providers;
 use rds_shared::route::Tag;
-use rds_shared::wire::Timestamp;
 use rds_store::Db;
 use rds_store::chains::{self, ChainStatus, Cursor};
 use serde_json::{Value, json};
@@ -21,8 +22,12 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Chain {
-    /// Ask every JSON-RPC provider in a file what it serves: chain, newest final block, and the best way of calling.
+    /// Ask every JSON-RPC provider in a file what it serves: chain, newest final block, way of calling, age of state, and gas of a call.
     Check(Files),
+    /// Read the past of a chain's vaults: when each was deployed, and one point of its history for each day.
+    Backfill(backfill::Backfill),
+    /// Read again what the newest readings cite, at their blocks; fails if a provider contradicts one.
+    Verify(verify::Verify),
     /// Show how far every chain was read, and which are halted.
     Status,
     /// Halt a chain: withhold it, and take back what was read from a block on.
@@ -59,6 +64,8 @@ pub(super) struct Files {
 pub(super) async fn run(db: &Db, clock: &Clock, command: Chain, out: Output) -> anyhow::Result<ExitCode> {
     match command {
         Chain::Check(files) => check(files, out).await,
+        Chain::Backfill(command) => backfill::run(db, clock, command, out).await,
+        Chain::Verify(command) => verify::run(db, command, out).await,
         Chain::Status => status(db, clock, out).await,
         Chain::Retract { chain, from_block, reason } => {
             let edge = Edge::configured(clock)?;
@@ -109,6 +116,11 @@ async fn status(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<ExitCode>
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// The chains that `RDS_CHAIN_PROVIDERS` names.
+fn configured() -> anyhow::Result<Vec<rds_rpc::file::Chain>> {
+    Ok(config::chains(config::environment)?)
+}
+
 /// Asks the providers of a file; needs no database.
 pub(super) async fn check(files: Files, out: Output) -> anyhow::Result<ExitCode> {
     let now = Clock::system().now();
@@ -116,12 +128,14 @@ pub(super) async fn check(files: Files, out: Output) -> anyhow::Result<ExitCode>
     let mut chains = Vec::new();
     let mut is_good = true;
     for chain in &read(&files)?.chains {
-        let reader = Reader::new(chain).with_context(|| format!("chain {}", chain.chain_id))?;
-        let (checks, target) = (reader.check().await, reader.target().await);
-        is_good &= target.is_ok() && checks.iter().all(|check| fault(check, chain.chain_id).is_none());
-        lines.extend(checks.iter().map(|check| line(check, chain.chain_id, now)));
-        lines.push(target_line(chain.chain_id, target.as_ref(), now));
-        chains.push(value(chain.chain_id, &checks, target.as_ref()));
+        let checked = providers::check(chain).await.with_context(|| format!("chain {}", chain.chain_id))?;
+        is_good &= checked.is_good();
+        lines.extend(
+            checked.lines(now).into_iter().map(|(is_good, line)| {
+                format!("{:<4} {:>9} {line}", if is_good { "ok" } else { "FAIL" }, chain.chain_id)
+            }),
+        );
+        chains.push(checked.value());
     }
     out.show(lines.join("\n"), &chains)?;
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -143,59 +157,4 @@ fn read(Files { providers, keys }: &Files) -> anyhow::Result<Providers> {
             bail!("{} has faults:\n{}", providers.display(), lines.join("\n"))
         }
     }
-}
-
-/// Why the provider cannot be used for the chain.
-fn fault(check: &Check, chain_id: u64) -> Option<String> {
-    match (&check.chain_id, &check.final_block, &check.rung) {
-        (Err(failure), _, _) | (_, Err(failure), _) | (_, _, Err(failure)) => Some(failure.to_string()),
-        (Ok(served), _, _) if *served != chain_id => Some(format!("it serves chain {served}")),
-        _ => None,
-    }
-}
-
-fn line(check: &Check, chain_id: u64, now: Timestamp) -> String {
-    let Check { operator, final_block, rung, .. } = check;
-    let (word, detail) = match (fault(check, chain_id), final_block, rung) {
-        (None, Ok(block), Ok(rung)) => {
-            ("ok", format!("final block {}, {}; reads by {}", block.id.number, age(block, now), rung.as_str()))
-        }
-        (fault, _, _) => ("FAIL", fault.unwrap_or_default()),
-    };
-    format!("{word:<4} {chain_id:>9} {operator:<24} {detail}")
-}
-
-fn target_line(chain_id: u64, target: Result<&Target, &NoTarget>, now: Timestamp) -> String {
-    match target {
-        Ok(Target { block, operators }) => {
-            let named = operators.join(", ");
-            format!("ok   {chain_id:>9} reads at block {}, {}, named by {named}", block.id.number, age(block, now))
-        }
-        Err(reason) => format!("FAIL {chain_id:>9} reads nothing: {reason}"),
-    }
-}
-
-fn age(block: &Block, now: Timestamp) -> String {
-    let seconds = i64::try_from(block.time).map_or(0, |time| now.seconds_since(Timestamp::from_seconds(time)));
-    format!("{seconds} s old")
-}
-
-fn value(chain_id: u64, checks: &[Check], target: Result<&Target, &NoTarget>) -> Value {
-    let block =
-        |block: &Block| json!({"number": block.id.number, "hash": block.id.hash.to_string(), "time": block.time});
-    let check = |check: &Check| {
-        json!({
-            "operator": check.operator,
-            "fault": fault(check, chain_id),
-            "chain_id": check.chain_id.as_ref().ok(),
-            "final_block": check.final_block.as_ref().ok().map(block),
-            "reads_by": check.rung.as_ref().ok().map(|rung| rung.as_str()),
-        })
-    };
-    json!({
-        "chain_id": chain_id,
-        "providers": checks.iter().map(check).collect::<Vec<_>>(),
-        "target": target.ok().map(|it| json!({"block": block(&it.block), "operators": it.operators})),
-        "reason": target.err().map(ToString::to_string),
-    })
 }

@@ -1,6 +1,7 @@
 //! `doctor`: checks whether everything that `serve` needs is present, one line a check.
 
 use super::Output;
+use super::chain::providers;
 use crate::clock_check;
 use crate::config::{self, Config, DatabaseConfig, Fault, LinkConfig, Unknown};
 use crate::metrics::process::max_open_files;
@@ -75,6 +76,7 @@ pub(super) async fn doctor(out: Output) -> ExitCode {
     if let Ok(link) = LinkConfig::read(config::environment) {
         checks.push(edge_link(link.as_ref().map(|link| link.url.as_str())).await);
     }
+    checks.extend(chains().await);
     let lines: Vec<String> = checks
         .iter()
         .map(|check| format!("{:<4} {:<14} {}", if check.ok { "ok" } else { "FAIL" }, check.name, check.detail))
@@ -304,6 +306,29 @@ async fn journal(db: &Db) -> Check {
     }
     let hint = "if the database's disk was set back to an earlier copy, run: rds-origin journal step --reason TEXT";
     Check::good(NAME, format!("{said}; {hint}"))
+}
+
+/// What the providers of the configured chains serve.
+async fn chains() -> Vec<Check> {
+    const NAME: &str = "chains";
+    // An invalid file is reported with the other variables.
+    let Ok(chains) = config::chains(config::environment) else { return Vec::new() };
+    if chains.is_empty() {
+        return vec![Check::good(NAME, "RDS_CHAIN_PROVIDERS is not set: no chain is configured")];
+    }
+    let (mut checks, now) = (Vec::new(), Clock::system().now());
+    for chain in &chains {
+        let id = chain.chain_id;
+        match providers::check(chain).await {
+            Ok(checked) => checks.extend(checked.lines(now).into_iter().map(|(ok, line)| Check {
+                name: NAME,
+                ok,
+                detail: format!("{id} {line}"),
+            })),
+            Err(error) => checks.push(Check::bad(NAME, format!("{id} {error}"))),
+        }
+    }
+    checks
 }
 
 /// Whether the edge's address accepts connections.

@@ -181,6 +181,13 @@ pub fn signing_key(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Dec
     reader.finish(key)
 }
 
+/// Reads the chains with their providers; `lookup` is the environment.
+pub fn chains(lookup: impl Fn(&str) -> Option<String>) -> Result<Vec<rds_rpc::file::Chain>, ConfigError> {
+    let mut reader = Reader::of(lookup);
+    let chains = reader.chains();
+    reader.finish(chains)
+}
+
 impl LinkConfig {
     /// Reads the link to the edge; `None` if `RDS_EDGE_URL` is not set. `lookup` is the environment.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ConfigError> {

@@ -109,7 +109,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
     }
 
     /// Reads the file of providers that `RDS_CHAIN_PROVIDERS` names, with the keys in the file that `RDS_CHAIN_KEYS` names.
-    fn chains(&mut self) -> Option<Vec<Chain>> {
+    pub(super) fn chains(&mut self) -> Option<Vec<Chain>> {
         let keys = self.optional("RDS_CHAIN_KEYS", CHAIN_KEYS, BTreeMap::new(), |path| {
             let text = std::fs::read_to_string(path);
             let text = text.map_err(|error| format!("names a file that cannot be read: {error}"))?;

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// First key of the advisory locks of chains; the second is the chain's id.
 const LOCK: i32 = 0x7264_7363;
+/// The same for the backfill of chains.
+const BACKFILL_LOCK: i32 = 0x7264_7362;
 
 /// The right to read a chain. It ends when it is dropped, because that closes its connection.
 #[derive(Debug)]
@@ -15,9 +17,18 @@ pub struct ChainLock(PgConnection);
 
 /// The right to read the chain, unless another process has it.
 pub async fn lock(db: &Db, chain_id: i64) -> Result<Option<ChainLock>, StoreError> {
+    try_lock(db, LOCK, chain_id).await
+}
+
+/// The right to read the chain's past, unless another process has it.
+pub async fn lock_backfill(db: &Db, chain_id: i64) -> Result<Option<ChainLock>, StoreError> {
+    try_lock(db, BACKFILL_LOCK, chain_id).await
+}
+
+async fn try_lock(db: &Db, kind: i32, chain_id: i64) -> Result<Option<ChainLock>, StoreError> {
     let mut connection = db.pool.acquire().await?.detach();
     let locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock($1, hashint8($2))")
-        .bind(LOCK)
+        .bind(kind)
         .bind(chain_id)
         .fetch_one(&mut connection)
         .await?;
@@ -89,11 +100,16 @@ pub async fn newest(db: &Db, chain_id: i64) -> Result<BTreeMap<String, OfVault>,
         contracts: Vec<String>,
     }
     let rows: Vec<Row> = sqlx::query_as(
-        "SELECT DISTINCT ON (vault_id, field) vault_id, field, coalesce(value, 'null') AS value, observed_at, \
-                ARRAY(SELECT DISTINCT call->>'contract' FROM jsonb_array_elements(calls) AS call) AS contracts \
-         FROM chain_reading WHERE chain_id = $1 ORDER BY vault_id, field, observed_at DESC",
+        // One look into the primary key for each vault and field: a backfill leaves a reading for each day.
+        "SELECT v.id AS vault_id, f.field, r.value, r.observed_at, r.contracts \
+         FROM vault v CROSS JOIN unnest($2::text[]) AS f (field) CROSS JOIN LATERAL ( \
+             SELECT coalesce(value, 'null') AS value, observed_at, \
+                    ARRAY(SELECT DISTINCT call->>'contract' FROM jsonb_array_elements(calls) AS call) AS contracts \
+             FROM chain_reading WHERE vault_id = v.id AND field = f.field ORDER BY observed_at DESC LIMIT 1) AS r \
+         WHERE v.chain_id = $1",
     )
     .bind(chain_id)
+    .bind(ReadField::ALL.map(ReadField::as_str))
     .fetch_all(&db.pool)
     .await?;
     let mut newest: BTreeMap<String, OfVault> = BTreeMap::new();
@@ -260,7 +276,8 @@ pub struct ChainStatus {
 pub async fn status(db: &Db) -> Result<Vec<ChainStatus>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT chain_id, block_number, block_hash, observed_at, halted, \
-                (SELECT count(DISTINCT vault_id) FROM chain_reading r WHERE r.chain_id = s.chain_id) AS vaults, \
+                (SELECT count(*) FROM vault v WHERE v.chain_id = s.chain_id \
+                    AND EXISTS (SELECT FROM chain_reading r WHERE r.vault_id = v.id)) AS vaults, \
                 (SELECT count(*) FROM chain_candidate c WHERE c.chain_id = s.chain_id) AS candidates \
          FROM chain_sync s ORDER BY chain_id",
     )

@@ -13,6 +13,7 @@ mod decode;
 
 pub mod assets;
 pub mod baskets;
+pub mod chain_history;
 pub mod chains;
 mod columns;
 mod db_enum;

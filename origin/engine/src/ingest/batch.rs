@@ -164,7 +164,7 @@ impl Batch {
 
     /// The vaults of which the batch reads who controls them, sorted.
     pub(super) fn controlled_vaults(&self) -> Vec<String> {
-        let of_control = |reading: &&Numbered<ChainReading>| reading.1.field.table() == ReadTable::Vault;
+        let of_control = |reading: &&Numbered<ChainReading>| reading.1.field.is_of_control();
         let vaults = self.chain_readings.iter().filter(of_control).map(|(_, reading)| reading.vault_id.clone());
         vaults.collect::<BTreeSet<String>>().into_iter().collect()
     }

@@ -268,6 +268,7 @@ impl Sources {
                 ReadField::TimelockSeconds | ReadField::Signers if is_immutable => &[],
                 ReadField::TimelockSeconds => &[InputField::Timelock],
                 ReadField::Signers => &[InputField::Signers],
+                ReadField::DeployedAt => &[InputField::VaultAgeDays],
                 ReadField::TvlUsd => &[InputField::TvlUsd],
                 ReadField::Utilization => &[InputField::Utilization],
                 ReadField::BadDebtUsd => &[InputField::BadDebt],

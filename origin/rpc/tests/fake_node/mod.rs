@@ -67,8 +67,27 @@ impl Fault {
     ];
 }
 
+/// How far a node serves the chain.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Serves {
+    /// Blocks before the newest one whose state it has; all of them if `None`.
+    pub kept: Option<u64>,
+    /// The node runs the reader, with this gas.
+    pub reader: Option<Gas>,
+}
+
+/// What a node does with a call that asks for much gas.
+#[derive(Debug, Clone, Copy)]
+pub enum Gas {
+    /// It gives this much.
+    Caps(u64),
+    /// It refuses more than this much.
+    Refuses(u64),
+}
+
 struct Inner {
     head: u64,
+    serves: Serves,
     fault: Option<Fault>,
     requests: AtomicU32,
     faults: AtomicU32,
@@ -90,15 +109,20 @@ impl Drop for Node {
 impl Node {
     /// A node whose newest final block has this number.
     pub async fn honest(head: u64) -> Self {
-        Self::start(head, None).await
+        Self::start(head, None, Serves::default()).await
     }
 
     pub async fn faulty(head: u64, fault: Fault) -> Self {
-        Self::start(head, Some(fault)).await
+        Self::start(head, Some(fault), Serves::default()).await
     }
 
-    async fn start(head: u64, fault: Option<Fault>) -> Self {
-        let inner = Arc::new(Inner { head, fault, requests: AtomicU32::new(0), faults: AtomicU32::new(0) });
+    /// A node without faults that serves only this much.
+    pub async fn limited(head: u64, serves: Serves) -> Self {
+        Self::start(head, None, serves).await
+    }
+
+    async fn start(head: u64, fault: Option<Fault>, serves: Serves) -> Self {
+        let inner = Arc::new(Inner { head, serves, fault, requests: AtomicU32::new(0), faults: AtomicU32::new(0) });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let app = Router::new().route("/", post(answer)).with_state(Arc::clone(&inner));
@@ -176,6 +200,7 @@ async fn answer(State(node): State<Arc<Inner>>, body: Bytes) -> Response<Body> {
             Ok(json!(format!("{chain:#x}")))
         }
         "eth_getBlockByNumber" => Ok(block(&node, &request["params"][0])),
+        "eth_getCode" => state(&node, &request["params"][1]).map(|_| json!("0x")),
         "eth_call" => call(&node, &request["params"]),
         method => panic!("{method} is not asked for"),
     };
@@ -208,8 +233,44 @@ fn block(node: &Inner, tag: &Value) -> Value {
            "timestamp": format!("{:#x}", 1_700_000_000 + 12 * number + u64::from(is_other))})
 }
 
-/// Only single calls are served: neither overrides, nor init code, nor Multicall3.
+/// The number of the block that is named by its hash, if the node has its state.
+fn state(node: &Inner, block: &Value) -> Result<u64, Value> {
+    let hash: BlockHash = block["blockHash"].as_str().unwrap().parse().unwrap();
+    let number = u64::from_be_bytes(hash.0[24..].try_into().unwrap());
+    match node.serves.kept {
+        Some(kept) if number + kept < node.head => {
+            Err(json!({"code": -32000, "message": "missing trie node 00 (path )"}))
+        }
+        _ => Ok(number),
+    }
+}
+
+/// The answer of the reader to no call, in the block that is named.
+fn reader(node: &Inner, params: &Value, gas: Gas) -> Result<Value, Value> {
+    let number = state(node, &params[1])?;
+    let asked = u64::from_str_radix(params[0]["gas"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+    let gas = match gas {
+        Gas::Refuses(most) if asked > most => {
+            return Err(json!({"code": -32000, "message": "the gas limit of a call is lower"}));
+        }
+        Gas::Refuses(_) => asked,
+        Gas::Caps(most) => asked.min(most),
+    };
+    let word = |number: u64| Word::from_u128(number.into()).0;
+    let started = gas - 60_000;
+    let time = 1_700_000_000 + 12 * number;
+    let header =
+        [word(number), hash(number - 1, false).0, word(time), word(31_337), word(started), word(started - 9_000)];
+    Ok(json!(hex::encode(&header.concat())))
+}
+
+/// Without a limit that says so, only single calls are served: neither overrides, nor init code, nor Multicall3.
 fn call(node: &Inner, params: &Value) -> Result<Value, Value> {
+    if params[2] != Value::Null
+        && let Some(gas) = node.serves.reader
+    {
+        return reader(node, params, gas);
+    }
     let unsupported = json!({"code": -32601, "message": "the method does not exist or is not available"});
     if params[2] != Value::Null || params[0]["to"] == Value::Null {
         return Err(unsupported);

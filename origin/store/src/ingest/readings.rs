@@ -72,8 +72,8 @@ fn apply_statement(table: ReadTable, fields: &[&str]) -> String {
              FROM {name} t WHERE t.{key} = ANY($1) \
                  AND (t.stated IS NOT NULL OR EXISTS (SELECT FROM chain_reading r WHERE r.vault_id = t.{key} AND r.field = ANY($2)))), \
          newest AS ( \
-             SELECT DISTINCT ON (r.vault_id, r.field) r.* FROM chain_reading r JOIN base b ON b.subject = r.vault_id \
-             WHERE r.field = ANY($2) ORDER BY r.vault_id, r.field, r.observed_at DESC), \
+             SELECT r.* FROM base b CROSS JOIN unnest($2::text[]) AS f (field) CROSS JOIN LATERAL ( \
+                 SELECT * FROM chain_reading WHERE vault_id = b.subject AND field = f.field ORDER BY observed_at DESC LIMIT 1) AS r), \
          read AS ( \
              SELECT b.subject, b.stated, \
                     jsonb_object_agg(r.field, r.value) FILTER (WHERE r.field IS NOT NULL) AS shown, \

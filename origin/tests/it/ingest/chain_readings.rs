@@ -162,6 +162,62 @@ async fn readings_make_history_and_a_repeated_batch_changes_nothing() {
 }
 
 #[tokio::test]
+async fn what_is_read_of_the_past_makes_history_and_scores_but_no_present() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    let unknown = state(1, json!({"tvl_usd": null, "price_per_share": null}));
+    let now = [reading(100, "price_per_share", json!(0.9)), reading(100, "tvl_usd", json!(900.0)), sync(100)];
+    ingest(&test, &clock(101), &[vec![unknown], now.to_vec()].concat()).await;
+    let past = [
+        reading(48, "price_per_share", json!(1.0)),
+        reading(48, "tvl_usd", json!(1000.0)),
+        reading(72, "price_per_share", json!(1.2)),
+        reading(72, "tvl_usd", json!(1200.0)),
+    ];
+    let report = ingest(&test, &clock(101), &past).await;
+    assert_eq!((report.changed["chain_reading"], report.vaults_scored), (4, 1));
+    assert_eq!(column::<f64>(&test, TVL).await, 900.0);
+    assert_eq!(column::<f64>(&test, "SELECT price_per_share FROM vault_state").await, 0.9);
+    let prices =
+        "SELECT array_agg(price_per_share ORDER BY observed_at) FROM vault_snapshot WHERE price_per_share IS NOT NULL";
+    assert_eq!(column::<Vec<f64>>(&test, prices).await, [1.5, 1.0, 1.2, 0.9]);
+    // From 1.5 to 0.9.
+    assert_eq!(input(&test, "history", "drawdown").await["value"], json!(0.4));
+    assert_eq!(column::<i64>(&test, "SELECT block_number FROM chain_sync").await, 100);
+}
+
+#[tokio::test]
+async fn a_deployment_that_was_read_is_the_age_with_its_evidence_and_is_no_control() {
+    let test = TestDb::new().await;
+    let registry: Vec<Value> = market()
+        .into_iter()
+        .map(|mut line| {
+            if line["kind"] == "vault" {
+                line["deployed_at"] = Value::Null;
+            }
+            line
+        })
+        .collect();
+    ingest(&test, &clock(1), &registry).await;
+    assert_eq!(input(&test, "history", "vault_age_days").await["value"], Value::Null);
+    let mut deployed = reading(0, "deployed_at", json!(start()));
+    deployed["block_number"] = json!(3);
+    deployed["calls"] = json!([{"method": "eth_getCode", "contract": format!("0x{:040x}", 0xa1), "data": null, "answer": format!("0x{:064x}", 7)}]);
+    let report = ingest(&test, &clock(100), std::slice::from_ref(&deployed)).await;
+    assert_eq!(report.events_published, 0);
+    let age = input(&test, "history", "vault_age_days").await;
+    assert_eq!((&age["value"], &age["evidence"]["block_number"]), (&json!(4), &json!(3)));
+    assert_eq!(age["evidence"]["calls"][0]["method"], json!("eth_getCode"));
+    // It ends with its block.
+    ingest(&test, &clock(101), &retraction(100, 3)).await;
+    assert_eq!(column::<i64>(&test, "SELECT count(deployed_at) FROM vault").await, 0);
+
+    deployed["value"] = json!(start().plus_seconds(60));
+    let found = faults(&test, &clock(101), &text(std::slice::from_ref(&deployed))).await;
+    assert_eq!(found[0].reason, "must be the time of the block, as observed_at");
+}
+
+#[tokio::test]
 async fn a_control_that_was_read_and_changed_is_an_event() {
     let test = TestDb::new().await;
     ingest(&test, &clock(1), &market()).await;

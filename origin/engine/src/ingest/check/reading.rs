@@ -1,11 +1,12 @@
 //! Checks of what was read on chains.
 
 use super::fields::Check;
-use rds_facts::{ChainCandidate, ChainReading, ChainRetraction, ChainSync, ReadField, Signing};
+use rds_facts::{At, ChainCandidate, ChainReading, ChainRetraction, ChainSync, ReadField, Signing};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::status::{BorrowStatus, DepositStatus, WithdrawStatus};
 use rds_shared::scoring::provenance::{CallMethod, ChainCall, ChainEvidence};
 use rds_shared::scoring::vault::Exit;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -26,6 +27,12 @@ impl Check {
         self.block(reading.block_number, &reading.block_hash);
         self.calls(&reading.calls, reading.agreed, reading.asked);
         self.read_value(reading.field, &reading.value);
+        // The evidence of a deployment names the block whose time it is.
+        if reading.field == ReadField::DeployedAt
+            && At::deserialize(&reading.value).is_ok_and(|at| at != reading.observed_at)
+        {
+            self.wrong("value", "must be the time of the block, as observed_at");
+        }
     }
 
     pub(super) fn chain_sync(&mut self, sync: &ChainSync) {
@@ -110,6 +117,7 @@ impl Check {
             return;
         }
         match field {
+            F::DeployedAt => drop(self.typed::<At>(value, "a time")),
             F::IsImmutable | F::IsShutdown | F::NeedsRiskReview => drop(self.typed::<bool>(value, "a boolean")),
             F::TimelockSeconds => {
                 let seconds = self.typed::<u64>(value, "a number of seconds");

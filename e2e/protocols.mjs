@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { encodeAbiParameters, encodeDeployData, encodeFunctionData, keccak256, parseAbi, toHex, zeroAddress } from 'viem';
+import { encodeDeployData, encodeFunctionData, keccak256, parseAbi, toHex, zeroAddress } from 'viem';
 import { World, encode } from '../chain/world/world.mjs';
 
 const own = JSON.parse(readFileSync(new URL('../chain/world/lending.json', import.meta.url), 'utf8'));

@@ -27,7 +27,7 @@ const MAX_VAULTS: usize = 500;
 
 /// When the holders of each vault were last asked for, also in vain.
 #[derive(Debug, Default)]
-pub(in crate::chain) struct Tried(BTreeMap<String, At>);
+pub(super) struct Tried(BTreeMap<String, At>);
 
 /// The holders of those vaults whose holders were not read for a day.
 pub(super) async fn read(

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The ids that the registry has for contracts of the chain.
 #[derive(Debug, Default)]
-pub(in crate::chain) struct Registry {
+pub struct Registry {
     pub chain_id: i64,
     /// Of assets.
     pub assets: BTreeMap<String, String>,
@@ -19,7 +19,7 @@ pub(in crate::chain) struct Registry {
 
 /// What a vault holds or lends against.
 #[derive(Debug, Clone)]
-pub(in crate::chain) struct Holdings {
+pub struct Holdings {
     pub status: ExposuresStatus,
     pub parts: Vec<ExposurePart>,
     /// Contracts that are no assets of the registry, so that the exposures are unavailable until they are.

@@ -1,127 +1,13 @@
 //! Tests of the walk to whoever can change a contract.
 
+mod world;
+
 use super::access::role;
 use super::*;
 use crate::abi::{Call, Function};
-use crate::failure::Failure;
-use std::collections::BTreeMap;
 use std::string::ToString;
 use std::vec;
-
-/// Contracts by address, with what their functions and slots answer.
-#[derive(Debug, Default, Clone)]
-struct World {
-    codes: BTreeMap<Address, Vec<u8>>,
-    slots: BTreeMap<(Address, Word), Word>,
-    calls: BTreeMap<(Address, Vec<u8>), Vec<u8>>,
-    grants: BTreeMap<Address, Vec<(Word, Address)>>,
-    unread: Vec<Address>,
-}
-
-const TARGET: Address = Address([1; 20]);
-const ADMIN_SLOT: &str = "0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103";
-const IMPLEMENTATION_SLOT: &str = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
-const BEACON_SLOT: &str = "0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50";
-
-fn address(byte: u8) -> Address {
-    Address([byte; 20])
-}
-
-fn slot(text: &str) -> Word {
-    Word(crate::hex::decode_array(text).unwrap())
-}
-
-impl World {
-    fn contract(mut self, contract: Address, functions: &[(Function, Vec<u8>)]) -> Self {
-        self.codes.insert(contract, vec![0x00]);
-        for (function, answer) in functions {
-            self.calls.insert((contract, function.selector().to_vec()), answer.clone());
-        }
-        self
-    }
-
-    fn slot(mut self, contract: Address, name: &str, value: Address) -> Self {
-        self.slots.insert((contract, slot(name)), Word::from_address(value));
-        self
-    }
-
-    fn target(self, owner: Address) -> Self {
-        self.contract(TARGET, &[(Function::Owner, word(owner))])
-    }
-
-    fn safe(mut self, safe: Address, threshold: u128, owners: u8, modules: &[Address]) -> Self {
-        let owners: Vec<Word> = (0..owners).map(|owner| Word::from_address(address(0x80 + owner))).collect();
-        self = self.contract(
-            safe,
-            &[
-                (Function::Threshold, Word::from_u128(threshold).0.into()),
-                (Function::Owners, Call::tuple().words(&owners).encode()),
-                (Function::Version, Call::tuple().bytes(b"1.4.1").encode()),
-            ],
-        );
-        let modules: Vec<Word> = modules.iter().copied().map(Word::from_address).collect();
-        let question =
-            Call::new(Function::ModulesPaginated.selector()).word(Word::from_u128(1)).word(Word::from_u128(32));
-        let page = Call::tuple().words(&modules).word(Word::from_u128(1));
-        self.calls.insert((safe, question.encode()), page.encode());
-        self
-    }
-
-    fn timelock(mut self, timelock: Address, delay: u128, holders: &[(Word, Address, bool)]) -> Self {
-        self = self.contract(timelock, &[(Function::MinDelay, Word::from_u128(delay).0.into())]);
-        self.grants.insert(timelock, vec![(Word::ZERO, timelock)]);
-        let is_holder = [(Word::ZERO, Address::ZERO, false), (Word::ZERO, timelock, true)];
-        for (role, account, holds) in is_holder.iter().chain(holders) {
-            let question = Call::new(Function::HasRole.selector()).word(*role).word(Word::from_address(*account));
-            self.calls.insert((timelock, question.encode()), Word::from_bool(*holds).0.into());
-            self.grants.get_mut(&timelock).unwrap().push((*role, *account));
-        }
-        self
-    }
-
-    fn answer(&self, question: &Question) -> Answer {
-        let contract = match question {
-            Question::Code(contract) | Question::RoleGrants(contract) => contract,
-            Question::Storage { contract, .. } | Question::Call { contract, .. } => contract,
-        };
-        if self.unread.contains(contract) {
-            return Answer::Failed(Failure::Transport);
-        }
-        match question {
-            Question::Code(contract) => Answer::Code(Code::of(self.codes.get(contract).map_or(&[], Vec::as_slice))),
-            Question::Storage { contract, slot } => {
-                Answer::Storage(self.slots.get(&(*contract, *slot)).copied().unwrap_or(Word::ZERO))
-            }
-            Question::Call { contract, data } => {
-                let none = Err(Failure::Reverted { data: vec![] });
-                Answer::Call(self.calls.get(&(*contract, data.clone())).cloned().map_or(none, Ok))
-            }
-            Question::RoleGrants(contract) => {
-                Answer::RoleGrants(self.grants.get(contract).cloned().unwrap_or_default())
-            }
-        }
-    }
-
-    fn graph(&self, options: Options) -> Graph {
-        let mut walk = Walk::new(TARGET, options);
-        while walk.finished().is_none() {
-            let questions: Vec<Question> = walk.next().cloned().collect();
-            for question in questions {
-                walk.record(&question, self.answer(&question)).unwrap();
-            }
-        }
-        walk.finished().unwrap().clone()
-    }
-
-    fn weakest(&self) -> (Delay, Signers, Option<Doubt>) {
-        let controlled = self.graph(Options::default()).weakest();
-        (controlled.timelock, controlled.signers, controlled.doubt)
-    }
-}
-
-fn word(address: Address) -> Vec<u8> {
-    Word::from_address(address).0.into()
-}
+use world::*;
 
 fn known(delay: u64, needed: u32, of: u32) -> (Delay, Signers, Option<Doubt>) {
     (Delay::Seconds(delay), Signers::Threshold { needed, of }, None)
@@ -395,12 +281,10 @@ fn only_open_questions_are_answered_and_by_answers_of_their_kind() {
 
 #[test]
 fn owners_under_other_names_and_a_delay_of_the_contracts_own_count() {
-    let (owner, curator) = (address(2), address(3));
-    let functions = [(Function::Owner, word(owner)), (Function::Curator, word(curator))];
-    let world = World::default().contract(TARGET, &functions).safe(owner, 3, 5, &[]);
-    let plain = world.graph(Options::default()).weakest();
-    assert_eq!((plain.timelock, plain.signers), (Delay::Seconds(0), Signers::Threshold { needed: 3, of: 5 }));
-    let options = Options { more_owners: vec![Function::Curator], own_delay: 86_400, ..Options::default() };
-    let delayed = world.graph(options).weakest();
-    assert_eq!((delayed.timelock, delayed.signers), (Delay::Seconds(86_400), Signers::Threshold { needed: 1, of: 1 }));
+    let functions = [(Function::Owner, word(address(2))), (Function::Curator, word(address(3)))];
+    let world = World::default().contract(TARGET, &functions).safe(address(2), 3, 5, &[]);
+    let options = Options { more_owners: vec![Function::Curator], own_delay: 9, ..Options::default() };
+    let weakest = world.graph(options).weakest();
+    let expected = (Delay::Seconds(9), Signers::Threshold { needed: 1, of: 1 });
+    assert_eq!((weakest.timelock, weakest.signers), expected);
 }

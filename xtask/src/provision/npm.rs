@@ -15,6 +15,12 @@ use crate::workspace;
 
 const TIMEOUT: Duration = Duration::from_secs(600);
 
+/// The anvil program, a local Ethereum node.
+pub fn anvil(cache: &Cache) -> Result<PathBuf> {
+    let package = format!("@foundry-rs/anvil-{}", platform("linux-amd64", "linux-arm64")?);
+    Ok(install(cache, "anvil")?.join(package).join("bin/anvil"))
+}
+
 /// The esbuild program, which bundles the Worker's JavaScript.
 pub fn esbuild(cache: &Cache) -> Result<PathBuf> {
     let package = format!("@esbuild/{}", platform("linux-x64", "linux-arm64")?);
@@ -37,7 +43,7 @@ pub fn workerd(cache: &Cache) -> Result<PathBuf> {
     Ok(install(cache, "workerd")?.join(package).join("bin/workerd"))
 }
 
-/// The `node_modules` folder with `viem`, the library against which decision verification is benchmarked.
+/// The `node_modules` folder with `viem`, the library against which decision verification and the reading of chains are benchmarked.
 pub fn viem(cache: &Cache) -> Result<PathBuf> {
     install(cache, "viem")
 }
@@ -166,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_pinned_program_has_a_hash() {
-        for program in ["esbuild", "binaryen", "workerd", "postgres", "viem", "hono", "protocols"] {
+        for program in ["anvil", "esbuild", "binaryen", "workerd", "postgres", "viem", "hono", "protocols"] {
             let text = std::fs::read_to_string(folder(program).join(LOCK)).unwrap();
             let lock: serde_json::Value = serde_json::from_str(&text).unwrap();
             let packages = lock["packages"].as_object().unwrap();

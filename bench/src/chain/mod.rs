@@ -27,7 +27,8 @@ const METHOD: &str = "The node is anvil on the servers' core, with the vault of 
     to an earlier one. For a cycle, the origin of a release build reads with `every_seconds` 1 and writes to a Postgres with its own settings; node, \
     origin and Postgres share all cores. Control is not read and no vault is looked for. A cycle lasts from the mined block (the first one \
     from the start of the process) to the commit of readings and scores, which is one transaction; it includes the pause of up to a second before \
-    the origin looks. Rows are those of all tables that a later transaction than the last one before the block wrote.";
+    the origin looks. When everything changed, every vault's amounts and its price of a share did; the rules give the same score again. Rows are those of all tables that \
+    transactions after the block's wrote; those of other work that goes on meanwhile (signs of life, sums of days, messages to an edge that does not run) are named but not counted.";
 
 /// Options of `chain`.
 #[derive(Args, Clone, Debug)]

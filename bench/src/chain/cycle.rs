@@ -112,7 +112,7 @@ fn cycle(
     store: &mut Store,
     processes: &Processes,
     change: impl FnOnce(&mut Node) -> Result<()>,
-) -> Result<(f64, Vec<(String, i64)>, String)> {
+) -> Result<(f64, Written, String)> {
     let block = node.block()? + 1;
     let before = store.next_transaction()?;
     change(node)?;
@@ -157,6 +157,9 @@ fn registry_lines(node: &Node, vaults: &[Address]) -> Result<String> {
     }
     Ok(out)
 }
+
+/// Number of written rows by table.
+type Written = Vec<(String, i64)>;
 
 /// The processes that take part in a cycle.
 struct Processes {
@@ -226,7 +229,7 @@ impl Store {
     }
 
     /// Rows that transactions from this number on wrote, by table.
-    fn written(&mut self, since: i64) -> Result<Vec<(String, i64)>> {
+    fn written(&mut self, since: i64) -> Result<Written> {
         let names = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1";
         let names: Vec<String> = self.runtime.block_on(sqlx::query_scalar(names).fetch_all(&mut self.connection))?;
         let mut written = Vec::new();

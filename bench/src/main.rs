@@ -4,6 +4,7 @@
 //! service and its peer and reports the median of the pairs. Client and server run on different cores.
 
 mod access;
+mod chain;
 mod constant;
 mod constant_peer;
 mod cores;
@@ -55,6 +56,8 @@ enum What {
     Graph(parts::Options),
     /// Score runs over a long history: nothing changed, one vault changed, and all vaults.
     Scoring(scoring::Options),
+    /// Chain: vaults read from a local node beside viem and alloy, at a distance, and whole cycles over many vaults.
+    Chain(chain::Options),
     /// Soak: whether the memory of the edge's runtime levels off during half an hour of mixed load.
     Soak(soak::Options),
     /// Serve a file's bytes on a loopback port, as the origin's constant peer.
@@ -118,6 +121,7 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Push(options)) => push::run(&options),
         Some(What::Graph(options)) => graph::run(&options),
         Some(What::Scoring(options)) => scoring::run(&options),
+        Some(What::Chain(options)) => chain::run(&options),
         Some(What::Soak(options)) => soak::run(&options),
         Some(What::All(plan)) => all(&plan),
         None => all(&Plan::default()),
@@ -126,7 +130,7 @@ fn run(what: Option<What>) -> Result<()> {
 
 /// Runs every benchmark except the soak; fails at the end if one failed.
 fn all(plan: &Plan) -> Result<()> {
-    let measurements: [(&str, &dyn Fn() -> Result<()>); 7] = [
+    let measurements: [(&str, &dyn Fn() -> Result<()>); 8] = [
         ("origin", &|| origin::run(&parts::Options::of(plan))),
         ("reads", &|| reads::run(&reads::Options::of(plan))),
         ("access", &|| access::run(plan)),
@@ -134,6 +138,7 @@ fn all(plan: &Plan) -> Result<()> {
         ("push", &|| push::run(&push::Options::of(plan))),
         ("graph", &|| graph::run(&parts::Options::of(plan))),
         ("scoring", &|| scoring::run(&scoring::Options::default())),
+        ("chain", &|| chain::run(&chain::Options::of(plan))),
     ];
     let (begun, mut failed) = (Instant::now(), Vec::new());
     for (name, measure) in measurements {

@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(storage, serde_json::json!([contract.to_string(), slot.to_string(), pin]));
         assert_eq!(parsed(&contract_call(1, contract, &[1, 2], 16, block))[0]["data"], "0x0102");
         let of_reader = parsed(&contract_call_of_reader(1, contract, &[1, 2], 16, block));
-        assert_eq!((&of_reader[0]["from"], &of_reader[0]["gas"]), (&READER.to_string().into(), &"0x10".into()));
+        assert_eq!((&of_reader[0]["from"], &of_reader[0]["gas"]), (&READER_HOST.to_string().into(), &"0x10".into()));
         assert_eq!(
             (&of_reader[0]["to"], &of_reader[0]["data"], &of_reader[1]),
             (&contract.to_string().into(), &"0x0102".into(), &pin)

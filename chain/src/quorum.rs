@@ -88,8 +88,10 @@ pub fn decide<O: Ord + Clone, V: Ord + Clone>(
     fields: usize,
     answers: &[Answers<O, V>],
 ) -> Vec<Verdict<O, V>> {
-    let of_block: Vec<_> = answers.iter().filter(|answers| answers.block == block).collect();
-    (0..fields).map(|field| decide_field(quorum, field, &of_block)).collect()
+    let mut of_block: Vec<_> = answers.iter().filter(|answers| answers.block == block).collect();
+    of_block.sort_by(|one, other| one.operator.cmp(&other.operator));
+    let verdict = |field| unanimous(quorum, field, &of_block).unwrap_or_else(|| decide_field(quorum, field, &of_block));
+    (0..fields).map(verdict).collect()
 }
 
 /// The operators whose answers to this question were read at another block than `block`, without duplicates.
@@ -97,6 +99,28 @@ pub fn at_other_blocks<O: Ord + Clone, V>(block: BlockHash, answers: &[Answers<O
     let others: BTreeSet<&O> =
         answers.iter().filter(|answers| answers.block != block).map(|answers| &answers.operator).collect();
     others.into_iter().cloned().collect()
+}
+
+/// The verdict on a field, if enough operators answered and nobody contradicts: the usual case, which needs no counting. `answers` are in
+/// ascending order of their operators.
+fn unanimous<O: Ord + Clone, V: Ord + Clone>(
+    quorum: Quorum,
+    field: usize,
+    answers: &[&Answers<O, V>],
+) -> Option<Verdict<O, V>> {
+    let named = || answers.iter().filter_map(|it| Some((&it.operator, it.values.get(field)?.as_ref()?)));
+    let (_, value) = named().next()?;
+    if named().any(|(_, other)| other != value) {
+        return None;
+    }
+    let mut agreed_by: Vec<O> = Vec::with_capacity(answers.len());
+    for (operator, _) in named() {
+        if agreed_by.last() != Some(operator) {
+            agreed_by.push(operator.clone());
+        }
+    }
+    let is_enough = agreed_by.len() >= quorum.needed;
+    is_enough.then(|| Verdict::Agreed { value: value.clone(), agreed_by, dissenters: Vec::new() })
 }
 
 fn decide_field<O: Ord + Clone, V: Ord + Clone>(

@@ -30,10 +30,12 @@ pub fn run(options: &Options) -> Result<()> {
     heading("Provision and build");
     let cache = Cache::open()?;
     provision::postgres::find(&cache)?;
-    npm::workerd(&cache)?;
-    wasm::build(&cache)?;
-    wasm::build_unmetered(&cache)?;
     let wanted = |name: &str| options.name == "all" || options.name == name;
+    if options.name != "chain" {
+        npm::workerd(&cache)?;
+        wasm::build(&cache)?;
+        wasm::build_unmetered(&cache)?;
+    }
     if wanted("edge") {
         npm::hono(&cache)?;
         proxies::find(&cache)?;
@@ -46,6 +48,11 @@ pub fn run(options: &Options) -> Result<()> {
     if wanted("origin") {
         peers::fastify(&cache)?;
         peers::fastapi(&cache)?;
+    }
+    if wanted("chain") {
+        npm::anvil(&cache)?;
+        npm::viem(&cache)?;
+        peers::build_alloy()?;
     }
     origin::build(origin::Profile::Release)?;
     let mut step = Step::start("rds-bench");

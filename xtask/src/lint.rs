@@ -10,7 +10,7 @@ use crate::command;
 use crate::console::Step;
 use crate::provision::cache::Cache;
 use crate::provision::wasm_toolchain::{self, Target};
-use crate::provision::{npm, tools};
+use crate::provision::{npm, peers, tools};
 use crate::{openapi, tidy, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
@@ -27,6 +27,8 @@ pub fn run() -> Result<()> {
     let bindgen = tools::bindgen_manifest();
     let mut format_bindgen = workspace::cargo();
     format_bindgen.args(["fmt", "--check", "--manifest-path"]).arg(&bindgen).args(["--", "--color=never"]);
+    let mut format_alloy = workspace::cargo();
+    format_alloy.args(["fmt", "--check", "--manifest-path", peers::ALLOY, "--", "--color=never"]);
     let mut clippy_bindgen = workspace::cargo();
     clippy_bindgen.args(["clippy", "--locked", "--manifest-path"]).arg(&bindgen);
     clippy_bindgen.env("CARGO_TARGET_DIR", workspace::target().join("bindgen"));
@@ -57,6 +59,7 @@ pub fn run() -> Result<()> {
     let checks = [
         ("rustfmt", format),
         ("rustfmt, rds-bindgen", format_bindgen),
+        ("rustfmt, rds-alloy-peer", format_alloy),
         ("clippy, host", host),
         ("clippy, wasm", wasm),
         ("clippy, rds-bindgen", clippy_bindgen),

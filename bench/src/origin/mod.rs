@@ -3,7 +3,7 @@
 mod list;
 mod peer_table;
 mod processes;
-mod replica;
+pub mod replica;
 mod same;
 mod sql_peer;
 mod vaults;

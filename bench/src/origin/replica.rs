@@ -31,6 +31,11 @@ pub struct Replica {
 impl Replica {
     /// Stops the market's own process and starts another with the same listeners.
     pub fn instead(market: &Market) -> Result<Self> {
+        Self::instead_with(market, &[])
+    }
+
+    /// Like [`instead`](Self::instead), with these variables added to its environment.
+    pub fn instead_with(market: &Market, variables: &[(&str, &str)]) -> Result<Self> {
         let own = market.pid("origin")?;
         kill_process(i32::try_from(own).ok().and_then(Pid::from_raw).context("no process")?, Signal::TERM)?;
         let begun = Instant::now();
@@ -38,7 +43,9 @@ impl Replica {
             ensure!(begun.elapsed() < STOP.grace, "the market's origin does not stop");
             std::thread::sleep(Duration::from_millis(10));
         }
-        Self::serve(market, market.program()?, market.address("origin_edge")?)
+        let mut command = market.program()?;
+        command.envs(variables.iter().copied());
+        Self::serve(market, command, market.address("origin_edge")?)
     }
 
     /// Starts an additional process.

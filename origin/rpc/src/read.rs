@@ -3,7 +3,7 @@
 use crate::meters::Kind;
 use crate::provider::Provider;
 use crate::units::Method;
-use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use rds_chain::body;
 use rds_chain::failure::Failure;
 use rds_chain::plan::{Batch, Limits, Plan, Reading, Rung, multicall3};
@@ -51,25 +51,26 @@ pub async fn fields(
 ) -> Read {
     let calls = contracts.len().saturating_mul(fields.len());
     let mut plan = Plan::new(contracts, fields, limits, rung);
-    while !plan.finished() {
-        let batches: Vec<Batch> = std::iter::from_fn(|| plan.next_batch()).take(IN_FLIGHT).collect();
-        if batches.is_empty() {
-            break;
+    let mut in_flight = FuturesUnordered::new();
+    loop {
+        // The next batch is asked as soon as one is answered: a node at hand is never idle, and a distant one is not waited for in rounds.
+        while in_flight.len() < IN_FLIGHT
+            && let Some(batch) = plan.next_batch()
+        {
+            in_flight.push(async move { (batch.id, ask(provider, at, &batch).await) });
         }
-        let asked = batches.iter().map(async |batch| (batch.id, ask(provider, at, batch).await));
-        for (id, given) in join_all(asked).await {
-            if matches!(&given, Ok(Given::Answer(answer)) if answer.contracts_answered() == 0) {
-                provider.count(Kind::Gas);
-            }
-            // A batch is in flight exactly once, so recording it cannot fail.
-            let recorded = match given {
-                Ok(Given::Answer(answer)) => plan.record_answer(id, &answer),
-                Ok(Given::Outcomes(outcomes)) => plan.record_outcomes(id, &outcomes),
-                Err(failure) => plan.record_failure(id, failure),
-            };
-            if recorded.is_err() {
-                let _ = plan.record_failure(id, Failure::Transport);
-            }
+        let Some((id, given)) = in_flight.next().await else { break };
+        if matches!(&given, Ok(Given::Answer(answer)) if answer.contracts_answered() == 0) {
+            provider.count(Kind::Gas);
+        }
+        // A batch is in flight exactly once, so recording it cannot fail.
+        let recorded = match given {
+            Ok(Given::Answer(answer)) => plan.record_answer(id, &answer),
+            Ok(Given::Outcomes(outcomes)) => plan.record_outcomes(id, &outcomes),
+            Err(failure) => plan.record_failure(id, failure),
+        };
+        if recorded.is_err() {
+            let _ = plan.record_failure(id, Failure::Transport);
         }
     }
     let unread = || Reading::Unread(Failure::Transport);

@@ -18,9 +18,6 @@ use rds_store::At;
 use rds_store::chains::KnownExposure;
 use std::collections::BTreeMap;
 
-/// Vaults that are asked about together. All of them are fields of one request.
-const VAULTS_A_REQUEST: usize = 16;
-
 /// A vault with its asset, the amount that it manages, and the call that says so.
 #[derive(Debug, Clone)]
 pub(super) struct Managed<'a> {
@@ -45,27 +42,26 @@ pub(super) async fn idle(
     let mut found = Vec::new();
     for (asset, vaults) in by_asset {
         let Some(asset_id) = registry.assets.get(&asset.to_string()) else { continue };
-        for vaults in vaults.chunks(VAULTS_A_REQUEST) {
-            let balances: Vec<Field> =
-                vaults.iter().map(|(_, it)| Field::with(Function::BalanceOf, Word::from_address(it.vault.1))).collect();
-            let seen = state::fields(reader, block, &[asset], &balances, states).await;
-            let seen = seen.into_iter().next().unwrap_or_default();
-            for ((place, it), balance) in vaults.iter().zip(seen) {
-                let (Some(held), Some(seen)) = (state::word(&balance), balance.seen) else { continue };
-                let from = vec![it.seen.clone(), seen];
-                let all = || ExposurePart::plain(Some(asset_id.clone()), None, Share(1_000_000));
-                let holdings = match held >= it.total {
-                    true => Holdings {
-                        status: ExposuresStatus::Observed,
-                        parts: vec![all()],
-                        missing: Vec::new(),
-                        sources: Vec::new(),
-                        from,
-                    },
-                    false => Holdings::unavailable(from),
-                };
-                found.push((*place, holdings));
-            }
+        // One contract with a field for each vault: the plan divides them into requests, several of which are asked at the same time.
+        let balances: Vec<Field> =
+            vaults.iter().map(|(_, it)| Field::with(Function::BalanceOf, Word::from_address(it.vault.1))).collect();
+        let seen = state::fields(reader, block, &[asset], &balances, states).await;
+        let seen = seen.into_iter().next().unwrap_or_default();
+        for ((place, it), balance) in vaults.iter().zip(seen) {
+            let (Some(held), Some(seen)) = (state::word(&balance), balance.seen) else { continue };
+            let from = vec![it.seen.clone(), seen];
+            let all = || ExposurePart::plain(Some(asset_id.clone()), None, Share(1_000_000));
+            let holdings = match held >= it.total {
+                true => Holdings {
+                    status: ExposuresStatus::Observed,
+                    parts: vec![all()],
+                    missing: Vec::new(),
+                    sources: Vec::new(),
+                    from,
+                },
+                false => Holdings::unavailable(from),
+            };
+            found.push((*place, holdings));
         }
     }
     found

@@ -8,6 +8,7 @@ use super::meters::ChainMeter;
 use super::observed::{AgreedCall, REWRITE_SECONDS, ReadBlock};
 use super::{control, discovery, feeds, state};
 use rds_chain::{Address, Block};
+use rds_engine::ingest::{Observation, is_permitted};
 use rds_facts::{Asset, ChainReading, Exposure, HolderSnapshot, OracleFeed, ReadField};
 use rds_rpc::agree::Reader;
 use rds_rpc::reads::{Adapter, Reads};
@@ -86,9 +87,14 @@ impl Cycle<'_> {
             found.iter().filter_map(|it| it.holdings.as_ref()).flat_map(|it| it.sources.iter().copied()).collect();
         let known_feeds = chains::feeds(db, at.chain_id).await?;
         read.feeds = feeds::read(reader, block, at, reads, &sources, &known_feeds, &mut asked).await;
+        read.feeds.retain(|feed| self.may_be_written(Observation::OracleFeed(Box::new(feed.clone()))));
+        let feeds = known_feeds.keys().chain(read.feeds.iter().map(|feed| &feed.address));
+        let feeds: BTreeSet<String> = feeds.map(|address| format!("{}:{address}", at.chain_id)).collect();
         let mut dissent = std::mem::take(&mut asked.dissent);
         let touched = self.touched(reader, since, &known).await;
-        for ((vault, address), found) in vaults.iter().zip(found) {
+        for ((vault, address), mut found) in vaults.iter().zip(found) {
+            let parts = found.holdings.iter_mut().flat_map(|holdings| &mut holdings.parts);
+            parts.for_each(|part| part.oracles.retain(|oracle| feeds.contains(oracle)));
             let mut of_vault = found.readings;
             if found.is_disputed {
                 meter.disputed.fetch_add(1, Relaxed);
@@ -120,6 +126,16 @@ impl Cycle<'_> {
             .collect();
         read.holders = holders::read(db, reader, block, at, &held, tried).await?;
         Ok(read)
+    }
+
+    /// Whether ingest takes the observation. Exposures must name nothing that it refuses: one contract's strange answer would keep the
+    /// whole chain's answers out.
+    fn may_be_written(&self, mut observation: Observation) -> bool {
+        let is_permitted = is_permitted(&mut observation);
+        if !is_permitted {
+            self.meter.implausible.fetch_add(1, Relaxed);
+        }
+        is_permitted
     }
 
     /// What the vaults' own contracts show, and those of their protocols.
@@ -184,6 +200,7 @@ impl Cycle<'_> {
         let missing: BTreeSet<Address> = missing.copied().collect();
         if !missing.is_empty() {
             read.assets = discovery::assets(reader, block, at, &missing).await;
+            read.assets.retain(|asset| self.may_be_written(Observation::Asset(Box::new(asset.clone()))));
             let ids = read.assets.iter().filter_map(|it| Some((it.address.clone()?, it.id.clone())));
             registry.assets.extend(ids);
             // Everything is asked already; this only finds the new ids.

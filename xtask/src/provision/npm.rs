@@ -43,7 +43,7 @@ pub fn workerd(cache: &Cache) -> Result<PathBuf> {
     Ok(install(cache, "workerd")?.join(package).join("bin/workerd"))
 }
 
-/// The `node_modules` folder with `viem`, the library against which decision verification is benchmarked.
+/// The `node_modules` folder with `viem`, the library against which decision verification and the reading of chains are benchmarked.
 pub fn viem(cache: &Cache) -> Result<PathBuf> {
     install(cache, "viem")
 }

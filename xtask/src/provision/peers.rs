@@ -1,13 +1,16 @@
 //! Third-party servers that the service is benchmarked against, installed into the cache.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::cache::Cache;
 use super::{apt, npm, python, tools};
-use crate::workspace;
+use crate::console::Step;
+use crate::{command, workspace};
 
+const TIMEOUT: Duration = Duration::from_secs(3600);
 /// Debian's nginx and its pub/sub module, in the release that apt offers.
 const NCHAN: [&str; 2] = ["nginx", "libnginx-mod-nchan"];
 /// Cache entry. Increase its number whenever the code below changes, so that an old installation is not reused.
@@ -32,6 +35,28 @@ pub fn fastify(cache: &Cache) -> Result<PathBuf> {
 /// The Python interpreter with the packages of `bench/fastapi-peer`.
 pub fn fastapi(cache: &Cache) -> Result<PathBuf> {
     python::environment(cache, "fastapi-peer", &workspace::root().join("bench/fastapi-peer/requirements.txt"))
+}
+
+/// The manifest of `bench/alloy-peer`, a workspace of its own.
+pub const ALLOY: &str = "bench/alloy-peer/Cargo.toml";
+
+/// The built program of `bench/alloy-peer`.
+pub fn alloy() -> PathBuf {
+    alloy_target().join("release/rds-alloy-peer")
+}
+
+/// Builds `bench/alloy-peer` as its lock file says.
+pub fn build_alloy() -> Result<()> {
+    let mut step = Step::start("alloy");
+    let mut cargo = workspace::cargo();
+    cargo.args(["build", "--locked", "--release", "--manifest-path", ALLOY, "--target-dir"]).arg(alloy_target());
+    command::run(&mut step, cargo, &workspace::log("alloy"), TIMEOUT)?;
+    step.done("built");
+    Ok(())
+}
+
+fn alloy_target() -> PathBuf {
+    workspace::target().join("alloy-peer")
 }
 
 /// nginx with nchan, unpacked from Debian's packages.

@@ -11,7 +11,7 @@ fn hash(block: u32) -> String {
 
 fn reading(at: &str, block: u32, value: f64) -> String {
     let call = json!({"method": "eth_call", "contract": address(0xa1), "data": "0x01e1d114", "answer": "0x00"});
-    let fields = json!({"vault_id": VAULTS[0].id(), "field": "price_per_share", "value": value, "chain_id": 1, "block_number": block,
+    let fields = json!({"vault_id": VAULTS[0].id(), "field": "deposit_capacity_usd", "value": value, "chain_id": 1, "block_number": block,
         "block_hash": hash(block), "calls": [call], "agreed": 2, "asked": 2});
     line("chain_reading", at, fields)
 }
@@ -34,12 +34,20 @@ async fn a_vault_is_as_fresh_as_the_newest_block_at_which_it_was_read() {
     test.ingest(&format!("{}{}", reading("2026-11-20T23:51:00Z", 5, 1.5), sync("2026-11-20T23:51:00Z", 5))).await;
     let read = page(&test, &format!("since={since}")).await;
     assert_eq!(keys(&read.rows, "last_synced_at"), [(id.clone(), "2026-11-20T23:51:00.000Z".to_owned())]);
+    let row = row(&test, &id).await;
+    assert_eq!((&row["last_synced_at"], &row["freshness_seconds"]), (&json!("2026-11-20T23:51:00.000Z"), &json!(540)));
+}
 
-    // Nothing changed at the later blocks, which confirm what was read, if they are some minutes later.
-    test.ingest(&sync("2026-11-20T23:55:00Z", 6)).await;
-    assert_eq!(page(&test, &format!("since={}", read.cursor)).await.rows, [Value::Null; 0]);
+#[tokio::test]
+async fn a_block_at_which_nothing_changed_confirms_what_was_read_six_hours_before() {
+    let test = TestApp::with_market().await;
+    let id = VAULTS[0].id();
+    test.ingest(&format!("{}{}", reading("2026-11-20T17:51:00Z", 5, 1.5), sync("2026-11-20T17:51:00Z", 5))).await;
+    let (_, since) = drain(&test, BEGINNING, "").await;
+    test.ingest(&sync("2026-11-20T23:50:59Z", 6)).await;
+    assert_eq!(page(&test, &format!("since={since}")).await.rows, [Value::Null; 0]);
     test.ingest(&sync("2026-11-20T23:57:00Z", 7)).await;
-    let confirmed = page(&test, &format!("since={}", read.cursor)).await;
+    let confirmed = page(&test, &format!("since={since}")).await;
     assert_eq!(keys(&confirmed.rows, "last_synced_at"), [(id.clone(), "2026-11-20T23:57:00.000Z".to_owned())]);
     let row = row(&test, &id).await;
     assert_eq!((&row["last_synced_at"], &row["freshness_seconds"]), (&json!("2026-11-20T23:57:00.000Z"), &json!(180)));
@@ -49,7 +57,7 @@ async fn a_vault_is_as_fresh_as_the_newest_block_at_which_it_was_read() {
 async fn a_block_confirms_no_vault_that_was_never_read_or_whose_chain_is_halted() {
     let test = TestApp::with_market().await;
     let other = VAULTS.iter().find(|vault| vault.id() != VAULTS[0].id() && vault.id().contains("-1-")).unwrap().id();
-    test.ingest(&format!("{}{}", reading("2026-11-20T23:51:00Z", 5, 1.5), sync("2026-11-20T23:51:00Z", 5))).await;
+    test.ingest(&format!("{}{}", reading("2026-11-20T17:51:00Z", 5, 1.5), sync("2026-11-20T17:51:00Z", 5))).await;
     test.ingest(&sync("2026-11-20T23:58:00Z", 6)).await;
     let synced = row(&test, &other).await["last_synced_at"].clone();
     assert!(synced.is_null() || synced.as_str() <= Some("2026-11-20T23:50:00.000Z"), "{synced}");

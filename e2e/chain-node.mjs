@@ -30,9 +30,21 @@ export const startNode = (...options) =>
     });
   });
 
+/** What the proxy makes of the node's text. */
+async function change(proxy, asked, text) {
+  if (!Array.isArray(asked)) return proxy.answer(asked, text);
+  const answers = JSON.parse(text);
+  for (const [place, answer] of answers.entries()) {
+    const changed = await proxy.answer(asked.find(({ id }) => id === answer.id), JSON.stringify(answer));
+    if (changed?.status && changed.status !== 200) return changed;
+    if (changed) answers[place] = JSON.parse(changed.text);
+  }
+  return { text: JSON.stringify(answers) };
+}
+
 /**
- * A proxy in front of a node. `answer(request, text, status)` may change each answer: it returns `{ status, headers, text }`, or nothing to
- * leave it as it is.
+ * A proxy in front of a node. `answer(request, text)` may change each answer: it returns `{ status, headers, text }`, or nothing to leave it
+ * as it is. Each request of a batch is given to it alone; a status other than 200 is then the status of the whole batch.
  */
 export async function startProxy(url, answer = () => undefined) {
   const proxy = { answer, requests: 0 };
@@ -42,7 +54,7 @@ export async function startProxy(url, answer = () => undefined) {
     for await (const chunk of request) body += chunk;
     const from = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     const text = await from.text();
-    const changed = (await proxy.answer(JSON.parse(body), text)) ?? { text };
+    const changed = (await change(proxy, JSON.parse(body), text)) ?? { text };
     response.writeHead(changed.status ?? 200, { 'content-type': 'application/json', ...changed.headers });
     response.end(changed.text);
   });

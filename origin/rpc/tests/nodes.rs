@@ -232,7 +232,7 @@ async fn the_gas_of_a_call_is_what_the_evm_reports_or_what_is_not_refused() {
         [with(Gas::Caps(70_000_000)).await, with(Gas::Refuses(60_000_000)).await, with(Gas::Refuses(u64::MAX)).await];
     let plain = Node::honest(300).await;
     let nodes = nodes.into_iter().chain([plain]).collect::<Vec<_>>();
-    let reader = reader(&nodes, 2);
+    let reader = reader(&nodes, 3);
     let rungs: Vec<_> = reader.check().await.into_iter().map(|check| check.rung).collect();
     assert_eq!(rungs, [Ok(Rung::Override), Ok(Rung::Override), Ok(Rung::Override), Ok(Rung::Single)]);
     let gas: Vec<_> = reader.served(&rungs).await.into_iter().map(|it| it.gas).collect();

@@ -121,7 +121,8 @@ async fn long_answers_and_burnt_gas_keep_no_other_question_out() {
         if good.contains(contract) {
             let truth = direct(&node, &block, *contract, data).await.unwrap();
             assert_eq!(answer.answer, Answer::Call(Ok(truth)));
-            assert_eq!(answer.agreed, 2);
+            // The third operator is not waited for.
+            assert!((2..=3).contains(&answer.agreed), "{}", answer.agreed);
         }
     }
     let requests = reader.meters().of("0").map_or(0, |meter| meter.requests.load(std::sync::atomic::Ordering::Relaxed));

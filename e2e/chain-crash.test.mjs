@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { World } from '../chain/world/world.mjs';
 import { startNode, startProxy } from './chain-node.mjs';
-import { ended, freePorts, serve, up } from './private-stack.mjs';
+import { ended, serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -23,6 +23,8 @@ process.setMaxListeners(4 * KILLED_AFTER.length);
 const folder = mkdtempSync(join(tmpdir(), 'rds-chain-'));
 let [stack, node, world, database] = [];
 
+let files = 0;
+
 /** An origin with proxies of its own in front of the node, which stand for the same two operators as those of any other origin. */
 async function startOrigin({ beforeAnswer = () => {} } = {}) {
   const origin = { requests: 0 };
@@ -31,21 +33,17 @@ async function startOrigin({ beforeAnswer = () => {} } = {}) {
     await beforeAnswer(origin);
   };
   origin.proxies = await Promise.all([startProxy(node.url, answer), startProxy(node.url, answer)]);
-  const first = await freePorts(3);
-  const [edge, relay, admin] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
   const providers = origin.proxies.map(({ url }, number) => ({ url, operator: `operator-${number}`, requests_per_second: 10_000 }));
   const prices = { [world.token]: { feed: world.feed, heartbeat_seconds: 604_800 } };
   const read = { every_seconds: 1, protocols: { [PROTOCOL]: {} }, prices, discovery: { protocol: PROTOCOL } };
-  const file = join(folder, `${first}.json`);
+  files += 1;
+  const file = join(folder, `${files}.json`);
   writeFileSync(file, JSON.stringify({ chains: [{ chain_id: CHAIN, quorum: 2, providers, read }] }));
-  origin.child = serve(stack, { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relay, RDS_ADMIN_ADDR: admin, RDS_CHAIN_PROVIDERS: file });
-  origin.metric = async (name) => {
-    const page = await fetch(`http://${admin}/metrics`, { headers: { authorization: `Bearer ${stack.admin_token}` } }).catch(() => undefined);
-    const line = page && (await page.text()).split('\n').find((line) => line.startsWith(`${name}{chain="${CHAIN}"`));
-    return line === undefined ? undefined : Number(line.split(' ').at(-1));
-  };
+  const beside = await serveBeside(stack, { RDS_CHAIN_PROVIDERS: file });
+  origin.child = beside.child;
+  origin.metric = (name) => beside.metric(`${name}{chain="${CHAIN}"`);
   origin.stop = async () => {
-    await ended(origin.child, 'SIGKILL');
+    await beside.stop();
     for (const proxy of origin.proxies) proxy.stop();
   };
   return origin;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { World, encode } from '../chain/world/world.mjs';
 import { startNode, startProxy } from './chain-node.mjs';
-import { ended, freePorts, serve, up } from './private-stack.mjs';
+import { serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -23,7 +23,7 @@ const contracts = JSON.parse(readFileSync(new URL('../chain/world/hostile.json',
 const NAMES = Object.keys(contracts).filter((name) => name !== 'Plausible');
 const folder = mkdtempSync(join(tmpdir(), 'rds-hostile-'));
 const hostile = {};
-let [stack, node, world, good, operators, origin, relay, admin] = [];
+let [stack, node, world, good, operators, origin] = [];
 
 before(async () => {
   [stack, node] = await Promise.all([
@@ -52,16 +52,12 @@ before(async () => {
     discovery: { protocol: PROTOCOL },
   };
   writeFileSync(join(folder, 'chains.json'), JSON.stringify({ chains: [{ chain_id: CHAIN, quorum: 2, providers, read }] }));
-  const first = await freePorts(3);
-  const [edge, relayAddress, adminAddress] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
-  [relay, admin] = [`http://${relayAddress}`, `http://${adminAddress}`];
-  const addresses = { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relayAddress, RDS_ADMIN_ADDR: adminAddress };
-  origin = serve(stack, { ...addresses, RDS_CHAIN_PROVIDERS: join(folder, 'chains.json') });
-  await until('the origin is ready', PATIENCE, async () => (await fetch(`${relay}/ready`)).status === 200);
+  origin = await serveBeside(stack, { RDS_CHAIN_PROVIDERS: join(folder, 'chains.json') });
+  await until('the origin is ready', PATIENCE, origin.isReady);
 });
 
 after(async () => {
-  if (origin) await ended(origin, 'SIGKILL');
+  await origin?.stop();
   for (const proxy of operators ?? []) proxy.stop();
   node?.stop();
   await stack?.stop();
@@ -79,10 +75,7 @@ const prices = async (address) => {
   return (await answer.json()).data.map(({ price_per_share: price }) => price).filter((price) => price !== null);
 };
 
-const metric = async (name) => {
-  const page = await (await fetch(`${admin}/metrics`, { headers: { authorization: `Bearer ${stack.admin_token}` } })).text();
-  return Number(page.split('\n').find((line) => line.startsWith(name))?.split(' ').at(-1));
-};
+const metric = (name) => origin.metric(name);
 
 describe('hostile contracts on a chain that is read', () => {
   test('keep no good vault out, whose values are exact', async () => {

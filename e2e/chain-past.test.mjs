@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { World } from '../chain/world/world.mjs';
 import { startNode, startProxy } from './chain-node.mjs';
 import { verb } from './operator.mjs';
-import { ended, freePorts, originEnvironment, serve, up } from './private-stack.mjs';
+import { originEnvironment, serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -88,14 +88,12 @@ before(async () => {
   await world.finalize();
 
   operators = await Promise.all([startProxy(node.url), startProxy(node.url)]);
-  const first3 = await freePorts(3);
-  const [edge, relay, admin] = [0, 1, 2].map((offset) => `127.0.0.1:${first3 + offset}`);
   const providers = environment('chains.json', operators.map(({ url }) => url)).RDS_CHAIN_PROVIDERS;
-  origin = serve(stack, { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relay, RDS_ADMIN_ADDR: admin, RDS_CHAIN_PROVIDERS: providers });
+  origin = await serveBeside(stack, { RDS_CHAIN_PROVIDERS: providers });
 });
 
 after(async () => {
-  if (origin) await ended(origin, 'SIGKILL');
+  await origin?.stop();
   for (const proxy of operators ?? []) proxy.stop();
   node?.stop();
   await stack?.stop();

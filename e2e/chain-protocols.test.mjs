@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startNode } from './chain-node.mjs';
 import { verb } from './operator.mjs';
-import { ended, freePorts, serve, up } from './private-stack.mjs';
+import { serveBeside, up } from './private-stack.mjs';
 import { deployProtocols } from './protocols.mjs';
 import { until } from './stack.mjs';
 
@@ -77,15 +77,12 @@ before(async () => {
   };
   const chain = { chain_id: CHAIN, quorum: 1, trust_one_operator: true, providers: [{ url: node.url, requests_per_second: 10_000 }], read };
   writeFileSync(join(folder, 'chains.json'), JSON.stringify({ chains: [chain] }));
-  const first = await freePorts(3);
-  const [edge, relay, admin] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
-  const addresses = { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relay, RDS_ADMIN_ADDR: admin };
-  origin = serve(stack, { ...addresses, RDS_CHAIN_PROVIDERS: join(folder, 'chains.json') });
-  await until('the origin is ready', PATIENCE, async () => (await fetch(`http://${relay}/ready`)).status === 200);
+  origin = await serveBeside(stack, { RDS_CHAIN_PROVIDERS: join(folder, 'chains.json') });
+  await until('the origin is ready', PATIENCE, origin.isReady);
 });
 
 after(async () => {
-  if (origin) await ended(origin, 'SIGKILL');
+  await origin?.stop();
   node?.stop();
   await stack?.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -9,7 +9,7 @@ import { World } from '../chain/world/world.mjs';
 import { readAgain } from '../shared/verifier/build/node.js';
 import { startNode, startProxy } from './chain-node.mjs';
 import { failing, verb } from './operator.mjs';
-import { ended, freePorts, originEnvironment, serve, up } from './private-stack.mjs';
+import { originEnvironment, serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -19,7 +19,7 @@ const TEN_DAYS = 864_000;
 const PATIENCE = 60;
 
 const folder = mkdtempSync(join(tmpdir(), 'rds-chain-'));
-let [stack, node, world, operators, origin, relay, admin] = [];
+let [stack, node, world, operators, origin] = [];
 
 /** The third operator changes the last digit of every answer of a contract. */
 const lie = (request, text) => {
@@ -28,15 +28,6 @@ const lie = (request, text) => {
   const digit = answer.result.at(-1) === '0' ? '1' : '0';
   return { text: JSON.stringify({ ...answer, result: answer.result.slice(0, -1) + digit }) };
 };
-
-async function startOrigin() {
-  const first = await freePorts(3);
-  const [edge, relayAddress, adminAddress] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
-  [relay, admin] = [`http://${relayAddress}`, `http://${adminAddress}`];
-  const addresses = { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relayAddress, RDS_ADMIN_ADDR: adminAddress };
-  origin = serve(stack, { ...addresses, RDS_CHAIN_PROVIDERS: join(folder, 'chains.json') });
-  await until('the origin is ready', PATIENCE, async () => (await fetch(`${relay}/ready`)).status === 200);
-}
 
 before(async () => {
   [stack, node] = await Promise.all([
@@ -53,11 +44,12 @@ before(async () => {
     discovery: { protocol: PROTOCOL },
   };
   writeFileSync(join(folder, 'chains.json'), JSON.stringify({ chains: [{ chain_id: CHAIN, quorum: 2, providers, read }] }));
-  await startOrigin();
+  origin = await serveBeside(stack, { RDS_CHAIN_PROVIDERS: join(folder, 'chains.json') });
+  await until('the origin is ready', PATIENCE, origin.isReady);
 });
 
 after(async () => {
-  if (origin) await ended(origin, 'SIGKILL');
+  await origin?.stop();
   for (const proxy of operators ?? []) proxy.stop();
   node?.stop();
   await stack?.stop();
@@ -78,10 +70,7 @@ const vaultThat = (what, is) =>
     return vault && is(vault) ? vault : undefined;
   });
 
-const metric = async (name) => {
-  const page = await (await fetch(`${admin}/metrics`, { headers: { authorization: `Bearer ${stack.admin_token}` } })).text();
-  return Number(page.split('\n').find((line) => line.startsWith(name))?.split(' ').at(-1));
-};
+const metric = (name) => origin.metric(name);
 
 /** Every input of a provenance that has evidence, by name. */
 const withEvidence = (provenance) =>

@@ -68,6 +68,26 @@ export function serve(stack, changed = {}) {
   return child;
 }
 
+/** Starts another origin of a stack with listeners of its own, and with some variables changed. */
+export async function serveBeside(stack, changed = {}) {
+  const first = await freePorts(3);
+  const [edge, relay, admin] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
+  const child = serve(stack, { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relay, RDS_ADMIN_ADDR: admin, ...changed });
+  return {
+    child,
+    /** The address of the relay listener. */
+    relay,
+    isReady: async () => (await fetch(`http://${relay}/ready`)).status === 200,
+    /** The first metric whose line begins like this; undefined if there is none, or if the origin does not answer. */
+    metric: async (start) => {
+      const page = await fetch(`http://${admin}/metrics`, { headers: { authorization: `Bearer ${stack.admin_token}` } }).catch(() => undefined);
+      const line = page && (await page.text()).split('\n').find((it) => it.startsWith(start));
+      return line === undefined ? undefined : Number(line.split(' ').at(-1));
+    },
+    stop: () => ended(child, 'SIGKILL'),
+  };
+}
+
 /** The environment variables that `up` gave the origin. */
 export function originEnvironment(stack) {
   const lines = readFileSync(stack.origin_env, 'utf8').trim().split('\n');

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { ended, freePorts, isAlive, originEnvironment, serve, up, xtask } from './private-stack.mjs';
+import { ended, freePorts, isAlive, originEnvironment, serveBeside, up, xtask } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 let stack;
@@ -20,9 +20,7 @@ after(async () => {
 
 /** Starts another origin of the stack on its own ports, with some variables changed. */
 async function another(changed = {}) {
-  const first = await freePorts(3);
-  const [edge, relay, admin] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
-  const process = serve(stack, { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relay, RDS_ADMIN_ADDR: admin, ...changed });
+  const { child: process, relay } = await serveBeside(stack, changed);
   const status = async (target) => (await fetch(`http://${relay}${target}`, { headers: { connection: 'close' } })).status;
   return { process, relay, status };
 }

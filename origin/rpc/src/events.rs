@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks of one request for logs.
 const LOG_SPAN: u64 = 10_000;
-/// Most requests for the logs of one contract. A longer history is not read.
-const MAX_LOG_REQUESTS: usize = 2_500;
+/// Most requests for the logs of one range: 25 million blocks. A longer history is not read.
+const MAX_LOG_REQUESTS: u64 = 2_500;
 /// Most logs of one request.
 const MAX_LOGS: usize = 10_000;
 /// Contracts of one request for logs.
@@ -129,6 +129,10 @@ pub(crate) async fn logs_of(
     events: &[Event],
     range: BlockRange,
 ) -> Result<Vec<Log>, Failure> {
+    // Known before the first request, so that none is made in vain.
+    if range.last().saturating_sub(range.first()) >= LOG_SPAN.saturating_mul(MAX_LOG_REQUESTS) {
+        return Err(Failure::RangeTooLarge);
+    }
     let (mut ranges, mut found) = (Ranges::new(range, LOG_SPAN), Vec::new());
     let topics: Vec<Word> = events.iter().map(|event| event.topic()).collect();
     for _ in 0..MAX_LOG_REQUESTS {

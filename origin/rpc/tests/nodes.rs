@@ -250,3 +250,19 @@ fn blocks_of_one_number_on_two_forks_have_different_ids() {
     let id = |fork| BlockId { number: 7, hash: fake_node::hash(7, fork) };
     assert_ne!(id(false), id(true));
 }
+
+#[tokio::test]
+async fn a_history_that_is_too_long_to_be_read_is_not_begun() {
+    let nodes = [Node::honest(300).await, Node::honest(300).await];
+    let reader = reader(&nodes, 2);
+    let mut block = reader.target().await.unwrap().block;
+    let requests = || reader.meters().of("operator-0").unwrap().requests.load(Relaxed);
+    let before = requests();
+    block.id.number = 25_000_000;
+    assert_eq!(reader.transfers(&block, 0, &CONTRACTS).await, None);
+    assert_eq!(requests(), before);
+    // One block less is tried, and this node knows nothing of such blocks.
+    block.id.number = 24_999_999;
+    let _ = reader.transfers(&block, 0, &CONTRACTS).await;
+    assert!(requests() > before);
+}

@@ -142,7 +142,7 @@ async fn texts(reader: &Reader, block: &Block, vault: Address, asset: Address) -
         .collect()
 }
 
-/// Most assets that are added to the registry in one cycle because vaults hold them.
+/// Most assets that are added to the registry in one cycle because vaults hold them. The others follow in the next cycles.
 const MAX_ASSETS: usize = 64;
 
 /// These tokens as rows of the registry. A contract without decimals is no token.

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 const EVERY_SECONDS: i64 = 86_400;
 /// Most holders of a vault; those of a vault with more are not read.
 const MAX_HOLDERS: usize = 100_000;
-/// Most vaults whose holders are read in one cycle, so that the cycle is not kept.
+/// Most vaults whose holders are read in one cycle. The others follow in the next cycles.
 const MAX_VAULTS: usize = 500;
 
 /// When the holders of each vault were last asked for, also in vain.

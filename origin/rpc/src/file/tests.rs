@@ -46,21 +46,23 @@ fn every_fault_names_its_field() {
     assert!(parse(r#"{"chains": [], "chain": 1}"#).is_err());
 }
 
+/// A file of one chain with one provider, on which this is read.
+fn with_read(read: &str) -> Result<Providers, Vec<String>> {
+    parse(&format!(
+        r#"{{"chains": [{{"chain_id": 1, "quorum": 1, "trust_one_operator": true, "read": {read},
+            "providers": [{{"url": "http://127.0.0.1:8545"}}]}}]}}"#
+    ))
+}
+
 #[test]
 fn what_is_read_is_checked_with_the_providers() {
-    let with = |read: &str| {
-        parse(&format!(
-            r#"{{"chains": [{{"chain_id": 1, "quorum": 1, "trust_one_operator": true, "read": {read},
-                "providers": [{{"url": "http://127.0.0.1:8545"}}]}}]}}"#
-        ))
-    };
     let asset = "0x00000000000000000000000000000000000000a5";
-    let found = with(&format!(
+    let found = with_read(&format!(
         r#"{{"protocols": {{"p": {{"control": true}}}}, "prices": {{"{asset}": {{"feed": "{asset}", "heartbeat_seconds": 60}}}}}}"#
     ));
     let reads = found.unwrap().chains.remove(0).reads.unwrap();
     assert_eq!((reads.every_seconds, reads.protocols["p"].control, reads.prices.len()), (3_600, true, 1));
-    let faults = with(&format!(
+    let faults = with_read(&format!(
         r#"{{"every_seconds": 0, "prices": {{"0x1": {{"feed": "{asset}", "heartbeat_seconds": 0}},
              "{asset}": {{"feed": "0x2", "heartbeat_seconds": 1}}}}}}"#
     ));
@@ -75,21 +77,15 @@ fn what_is_read_is_checked_with_the_providers() {
 
 #[test]
 fn adapters_and_price_sources_are_named_in_the_file() {
-    let read = |read: &str| {
-        parse(&format!(
-            r#"{{"chains": [{{"chain_id": 1, "quorum": 1, "trust_one_operator": true, "read": {read},
-                "providers": [{{"url": "http://127.0.0.1:8545"}}]}}]}}"#
-        ))
-    };
     let oracle = "0x00000000000000000000000000000000000000a5";
-    let found = read(&format!(
+    let found = with_read(&format!(
         r#"{{"protocols": {{"p": {{"adapter": "aave_v3"}}, "q": {{}}}}, "oracles": {{"{oracle}": "twap"}}, "oracle_factories": ["{oracle}"]}}"#
     ));
     let reads = found.unwrap().chains.remove(0).reads.unwrap();
     assert_eq!(reads.protocols["p"].adapter, reads::Adapter::AaveV3);
     assert!(reads.protocols["q"].adapter.is_erc4626());
     assert_eq!((reads.oracles.len(), reads.oracle_factories.len()), (1, 1));
-    let faults = read(r#"{"oracles": {"0x1": "twap"}, "oracle_factories": ["0x2"]}"#).unwrap_err();
+    let faults = with_read(r#"{"oracles": {"0x1": "twap"}, "oracle_factories": ["0x2"]}"#).unwrap_err();
     let expected = [
         "chains[0].read.oracles.0x1: must be an address: 0x and 40 hex digits",
         "chains[0].read.oracle_factories[0]: must be an address: 0x and 40 hex digits",
@@ -99,7 +95,7 @@ fn adapters_and_price_sources_are_named_in_the_file() {
         (r#"{"protocols": {"p": {"adapter": "aave_v9"}}}"#, "chains[0].read.protocols.p.adapter: "),
         (r#"{"oracles": {"0x00000000000000000000000000000000000000a5": "rumour"}}"#, "chains[0].read.oracles."),
     ] {
-        let fault = read(wrong).unwrap_err().remove(0);
+        let fault = with_read(wrong).unwrap_err().remove(0);
         assert!(fault.starts_with(field), "{fault}");
     }
 }

@@ -60,7 +60,15 @@ async fn pools(site: Site<'_>, addresses: &BTreeSet<Address>, asked: &mut Asked)
     let mut questions = Vec::new();
     for contracts in &contracts {
         questions.extend(assets(contracts, asked).into_iter().flat_map(|it| aave_v3::reserve_step(contracts, it)));
-        questions.extend((1..=MAX_EMODES).flat_map(|mode| aave_v3::emode_step(contracts.pool, mode)));
+        // The first question about a mode shows whether the pool has it. Few of the numbers are in use.
+        questions
+            .extend((1..=MAX_EMODES).filter_map(|mode| aave_v3::emode_step(contracts.pool, mode).into_iter().next()));
+    }
+    asked.ask(reader, block, questions).await;
+    let mut questions = Vec::new();
+    for Contracts { pool, .. } in &contracts {
+        let exists = |mode: &u8| Emode::from_answers(asked.answers(), *pool, *mode).terms.is_ok();
+        questions.extend((1..=MAX_EMODES).filter(exists).flat_map(|mode| aave_v3::emode_step(*pool, mode)));
     }
     asked.ask(reader, block, questions).await;
     let pool = |contracts: Contracts| {

@@ -136,5 +136,5 @@ impl<'a> Readings<'a> {
 
 /// Parts per million as a fraction.
 fn fraction(ppm: f64) -> f64 {
-    (ppm.round()) / 1e6
+    ppm.round() / 1e6
 }

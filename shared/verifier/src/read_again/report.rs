@@ -121,15 +121,15 @@ impl ReadReport {
         let (contradicted, open) = (count(Outcome::Contradicted), count(Outcome::NotChecked));
         let (outcome, summary) = match (inputs.len(), contradicted, open) {
             (0, ..) => (Outcome::NotChecked, "No input of this score states where it was read on a chain.".to_owned()),
-            (all, 0, 0) => {
-                (Outcome::Confirmed, format!("{} confirmed by {}.", counted(all), named(session.endpoints.len())))
-            }
+            (all, 0, 0) => (Outcome::Confirmed, format!("{} {}.", confirming(session.endpoints.len()), counted(all))),
             (all, 0, open) => (
                 Outcome::NotChecked,
                 format!("Of {}, {open} could not be checked; nothing contradicts them.", counted(all)),
             ),
             (all, wrong, _) => {
-                (Outcome::Contradicted, format!("Do not rely on this: of {}, {wrong} contradicted.", counted(all)))
+                let are = if wrong == 1 { "is" } else { "are" };
+                let summary = format!("Do not rely on this: of {}, {wrong} {are} contradicted.", counted(all));
+                (Outcome::Contradicted, summary)
             }
         };
         let endpoint =
@@ -153,8 +153,8 @@ fn counted(inputs: usize) -> String {
     }
 }
 
-fn named(endpoints: usize) -> String {
-    if endpoints == 1 { "the endpoint".to_owned() } else { format!("all {endpoints} endpoints") }
+fn confirming(endpoints: usize) -> String {
+    if endpoints == 1 { "The endpoint confirms".to_owned() } else { format!("All {endpoints} endpoints confirm") }
 }
 
 fn of_input(session: &Session, place: usize, input: &ReadInput) -> InputReport {

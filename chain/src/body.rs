@@ -2,7 +2,7 @@
 //!
 //! Calls name their block by hash (EIP-1898), so the answer cannot come from another fork.
 
-use crate::abi::{Event, Word};
+use crate::abi::Word;
 use crate::block::{Address, BlockHash};
 use crate::hex;
 use crate::logs::BlockRange;
@@ -126,10 +126,10 @@ pub fn storage_at(id: u64, contract: Address, slot: Word, block: BlockHash) -> S
     )
 }
 
-/// `eth_getLogs` of the contracts, for one of the events. Ranges are by number: read final blocks only.
-pub fn logs(id: u64, contracts: &[Address], events: &[Event], range: BlockRange) -> String {
+/// `eth_getLogs` of the contracts, of which each log has one of `topics` first. Ranges are by number: read final blocks only.
+pub fn logs(id: u64, contracts: &[Address], topics: &[Word], range: BlockRange) -> String {
     let contracts: Vec<String> = contracts.iter().map(|contract| format!(r#""{contract}""#)).collect();
-    let topics: Vec<String> = events.iter().map(|event| format!(r#""{}""#, event.topic())).collect();
+    let topics: Vec<String> = topics.iter().map(|topic| format!(r#""{topic}""#)).collect();
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_getLogs","params":[{{"address":[{}],"topics":[[{}]],"fromBlock":"{:#x}","toBlock":"{:#x}"}}]}}"#,
         contracts.join(","),
@@ -155,7 +155,7 @@ fn call(id: u64, to: Option<Address>, data: &[u8], gas: u64, block: BlockHash, o
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Function;
+    use crate::abi::{Event, Function};
     use crate::plan::{Limits, Plan};
     use crate::reader::Field;
     use serde_json::Value;
@@ -243,7 +243,7 @@ mod tests {
             (&contract.to_string().into(), &"0x0102".into(), &pin)
         );
         let range = BlockRange::new(16, 32).unwrap();
-        let logs = &parsed(&logs(1, &[contract], &[Event::Transfer, Event::Upgraded], range))[0];
+        let logs = &parsed(&logs(1, &[contract], &[Event::Transfer.topic(), Event::Upgraded.topic()], range))[0];
         assert_eq!((&logs["fromBlock"], &logs["toBlock"]), (&"0x10".into(), &"0x20".into()));
         assert_eq!(logs["topics"][0][1], Event::Upgraded.topic().to_string());
     }

@@ -7,7 +7,7 @@ use alloy_sol_types::sol_data::{
 use alloy_sol_types::{SolType, SolValue};
 use proptest::prelude::*;
 use rds_chain::Address;
-use rds_chain::abi::{AbiError, Call, Data, Event, Function, Word};
+use rds_chain::abi::{AbiError, Call, Creation, Data, Event, Function, Word};
 
 type Amounts = Array<(SolAddress, Uint<256>)>;
 type Results = Array<(Bool, Bytes)>;
@@ -149,12 +149,20 @@ fn topics_are_those_of_alloy() {
         event MinDelayChange(uint256 oldDuration, uint256 newDuration);
         event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares);
         event ChangedThreshold(uint256 threshold);
+        event CreateMetaMorpho(address indexed metaMorpho, address indexed caller, address initialOwner, uint256 initialTimelock, address indexed asset, string name, string symbol, bytes32 salt);
+        event CreateVaultV2(address indexed owner, address indexed asset, bytes32 salt, address indexed newVaultV2);
+        event ProxyCreated(address indexed proxy, bool upgradeable, address implementation, bytes trailingData);
+        event NewVault(address indexed vault_address, address indexed asset);
     }
     use alloy_sol_types::SolEvent;
     assert_eq!(Event::RoleGranted.topic().0, RoleGranted::SIGNATURE_HASH.0);
     assert_eq!(Event::MinDelayChange.topic().0, MinDelayChange::SIGNATURE_HASH.0);
     assert_eq!(Event::Withdraw.topic().0, Withdraw::SIGNATURE_HASH.0);
     assert_eq!(Event::ChangedThreshold.topic().0, ChangedThreshold::SIGNATURE_HASH.0);
+    assert_eq!(Creation::CreateMetaMorpho.topic().0, CreateMetaMorpho::SIGNATURE_HASH.0);
+    assert_eq!(Creation::CreateVaultV2.topic().0, CreateVaultV2::SIGNATURE_HASH.0);
+    assert_eq!(Creation::ProxyCreated.topic().0, ProxyCreated::SIGNATURE_HASH.0);
+    assert_eq!(Creation::NewVault.topic().0, NewVault::SIGNATURE_HASH.0);
 }
 
 #[test]

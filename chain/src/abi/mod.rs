@@ -10,7 +10,7 @@ mod word;
 
 pub use call::{Call, Selector};
 pub use data::Data;
-pub use signature::{Event, Function, keccak256};
+pub use signature::{Creation, Event, Function, keccak256};
 pub use word::Word;
 
 use core::fmt;

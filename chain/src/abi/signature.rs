@@ -210,6 +210,20 @@ signatures! {
     }
 }
 
+signatures! {
+    /// An event with which a factory tells that it made a vault.
+    Creation {
+        // MetaMorpho's factory.
+        CreateMetaMorpho = "CreateMetaMorpho(address,address,address,uint256,address,string,string,bytes32)",
+        // The factory of Morpho Vault V2.
+        CreateVaultV2 = "CreateVaultV2(address,address,bytes32,address)",
+        // Euler's factory of proxies.
+        ProxyCreated = "ProxyCreated(address,bool,address,bytes)",
+        // The factory of Yearn v3.
+        NewVault = "NewVault(address,address)",
+    }
+}
+
 impl Function {
     /// The first four bytes of the signature's hash.
     pub fn selector(self) -> Selector {
@@ -219,6 +233,13 @@ impl Function {
 }
 
 impl Event {
+    /// The signature's hash: the first topic of the event's logs.
+    pub fn topic(self) -> Word {
+        Word(keccak256(self.signature().as_bytes()))
+    }
+}
+
+impl Creation {
     /// The signature's hash: the first topic of the event's logs.
     pub fn topic(self) -> Word {
         Word(keccak256(self.signature().as_bytes()))

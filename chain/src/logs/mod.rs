@@ -5,9 +5,11 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `creation.rs` | the vault that a factory's event tells of |
 //! | `event.rs` | the parameters of an event, from topics and data |
 //! | `range.rs` | which block ranges to ask for |
 
+mod creation;
 mod event;
 mod range;
 

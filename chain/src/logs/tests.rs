@@ -1,7 +1,7 @@
 //! Tests of decoding logs and of splitting ranges.
 
 use super::*;
-use crate::abi::{AbiError, Event};
+use crate::abi::{AbiError, Creation, Event};
 use std::string::{String, ToString};
 use std::{format, vec};
 
@@ -170,4 +170,34 @@ fn a_single_block_that_is_too_large_is_an_error_and_the_largest_numbers_are_no_p
     let mut end = Ranges::new(BlockRange::new(u64::MAX, u64::MAX).unwrap(), 9);
     end.record_read();
     assert_eq!(end.next(), None);
+}
+
+fn created(event: Creation, topics: &[Word], words: usize) -> Result<Address, EventError> {
+    let topics: Vec<Word> = [event.topic()].into_iter().chain(topics.iter().copied()).collect();
+    let log = decode_one(serde_json::from_str(&json(1, 1, &topics, &vec![Word::ZERO; words])).unwrap()).unwrap();
+    log.created()
+}
+
+#[test]
+fn a_factorys_event_names_the_vault_and_another_shape_names_none() {
+    let [one, two, three] = [1, 2, 3].map(address);
+    for (event, topics, words, vault) in [
+        (Creation::CreateMetaMorpho, vec![one, two, three], 9, 1),
+        (Creation::CreateVaultV2, vec![one, two, three], 1, 3),
+        (Creation::ProxyCreated, vec![one], 5, 1),
+        (Creation::NewVault, vec![one, two], 0, 1),
+    ] {
+        assert_eq!(created(event, &topics, words), Ok(Address([vault; 20])), "{}", event.signature());
+        let fewer = topics.split_last().unwrap().1;
+        assert_eq!(created(event, fewer, words), Err(EventError::Shape), "{}", event.signature());
+        if words > 0 {
+            assert_eq!(created(event, &topics, 0), Err(EventError::Shape), "{}", event.signature());
+        }
+        let mut wrong = topics.clone();
+        wrong[usize::from(vault) - 1] = Word([0xff; 32]);
+        assert_eq!(created(event, &wrong, words), Err(EventError::Value(AbiError::Padding)), "{}", event.signature());
+    }
+    assert_eq!(created(Creation::NewVault, &[one, two], 1), Err(EventError::Shape));
+    let other = decode_one(serde_json::from_str(&transfer(1, 0)).unwrap()).unwrap();
+    assert_eq!(other.created(), Err(EventError::OtherEvent));
 }

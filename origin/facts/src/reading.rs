@@ -34,6 +34,9 @@ observations! {
         /// Up to this block, events of new vaults were looked for; absent if they never were.
         #[serde(default)]
         searched_to: Option<i64>,
+        /// Factories whose events were looked for up to the same block: `0x` and 40 hex digits each.
+        #[serde(default)]
+        factories: Vec<String>,
         /// Why the chain is not read any more, and not served; absent while it is read.
         #[serde(default)]
         halted: Option<String>,

@@ -274,7 +274,7 @@ fn node_answer(
 /// The grants of roles up to `block`, from the logs of the whole chain.
 async fn grants(provider: &Provider, block: &Block, contract: Address) -> Result<Vec<(Word, Address)>, Failure> {
     let range = BlockRange::new(0, block.id.number).ok_or(Failure::Transport)?;
-    let logs = logs_of(provider, &[contract], &[Event::RoleGranted], range).await?;
+    let logs = logs_of(provider, &[contract], &[Event::RoleGranted.topic()], range).await?;
     let grant = |log: &Log| match log.parameters() {
         Ok(Parameters::RoleGranted { role, account, .. }) => Some((role, account)),
         // An event of another shape grants no role of OpenZeppelin's access control.

@@ -8,7 +8,7 @@ use crate::gather::{gather, is_settled};
 use crate::meters::Kind;
 use crate::provider::Provider;
 use crate::units::Method;
-use rds_chain::abi::{Event, Word};
+use rds_chain::abi::{Creation, Event, Word};
 use rds_chain::failure::Failure;
 use rds_chain::logs::{self, Asked, BlockRange, Log, Ranges};
 use rds_chain::quorum::{Answers, Verdict, decide};
@@ -38,16 +38,39 @@ const CONTROL_EVENTS: [Event; 9] = [
 ];
 
 impl Reader {
-    /// The contracts that emitted a `Deposit` event of ERC-4626 from block `since` on, up to `block`, each with the block of its first one. A
-    /// contract that one operator names counts: what it is, is asked afterwards. `None` if fewer operators answer than the quorum needs.
-    pub async fn depositors(&self, block: &Block, since: u64) -> Option<BTreeMap<Address, u64>> {
+    /// The contracts that emitted a `Deposit` or a `Withdraw` event of ERC-4626 from block `since` on, up to `block`, each with the block of
+    /// its first one. A contract that one operator names counts: what it is, is asked afterwards. `None` if fewer operators answer than the
+    /// quorum needs.
+    pub async fn of_vaults(&self, block: &Block, since: u64) -> Option<BTreeMap<Address, u64>> {
         let Some(range) = BlockRange::new(since, block.id.number) else { return Some(BTreeMap::new()) };
         let mut first: BTreeMap<Address, u64> = BTreeMap::new();
-        for log in self.logs(block, &[], &[Event::Deposit], range).await? {
+        for log in self.logs(block, &[], &topics(&[Event::Deposit, Event::Withdraw]), range).await? {
             let number = first.entry(log.address).or_insert(log.block.number);
             *number = log.block.number.min(*number);
         }
         Some(first)
+    }
+
+    /// The vaults that these factories made from block `since` on, up to `block`: each with its factory and its block, in the order of the
+    /// chain. `None` unless enough operators list the very same events, because the factory says to which protocol a vault belongs.
+    pub async fn created(
+        &self,
+        block: &Block,
+        since: u64,
+        factories: &[Address],
+    ) -> Option<Vec<(Address, Address, u64)>> {
+        let Some(range) = BlockRange::new(since, block.id.number) else { return Some(Vec::new()) };
+        let topics: Vec<Word> = Creation::ALL.iter().map(|event| event.topic()).collect();
+        let mut created = Vec::new();
+        for factories in factories.chunks(CONTRACTS_A_REQUEST) {
+            let (_, verdict) = self.lists(block, factories, &topics, range).await;
+            let Some(Verdict::Agreed { value: logs, .. }) = verdict else { return None };
+            // A contract may emit what it likes: an event of another shape tells of no vault.
+            let told = logs.iter().filter_map(|log| Some((log.created().ok()?, log.address, log.block.number)));
+            created.extend(told);
+        }
+        created.sort_by_key(|(_, _, number)| *number);
+        Some(created)
     }
 
     /// Those of `contracts` that emitted an event of a changed control from block `since` on, up to `block`. An event that one operator
@@ -56,7 +79,7 @@ impl Reader {
         let Some(range) = BlockRange::new(since, block.id.number) else { return BTreeSet::new() };
         let mut touched = BTreeSet::new();
         for contracts in contracts.chunks(CONTRACTS_A_REQUEST) {
-            match self.logs(block, contracts, &CONTROL_EVENTS, range).await {
+            match self.logs(block, contracts, &topics(&CONTROL_EVENTS), range).await {
                 Some(logs) => touched.extend(logs.iter().map(|log| log.address)),
                 None => touched.extend(contracts),
             }
@@ -68,7 +91,7 @@ impl Reader {
     /// list the very same ones: a node that lags behind leaves some out.
     pub async fn transfers(&self, block: &Block, since: u64, tokens: &[Address]) -> Option<Vec<Log>> {
         let range = BlockRange::new(since, block.id.number)?;
-        let (_, verdict) = self.lists(block, tokens, &[Event::Transfer], range).await;
+        let (_, verdict) = self.lists(block, tokens, &topics(&[Event::Transfer]), range).await;
         match verdict? {
             Verdict::Agreed { value, .. } => Some(value),
             Verdict::Disputed { .. } | Verdict::Missing { .. } => None,
@@ -76,14 +99,8 @@ impl Reader {
     }
 
     /// Every log that an operator names; `None` if fewer answer than the quorum needs.
-    async fn logs(
-        &self,
-        block: &Block,
-        contracts: &[Address],
-        events: &[Event],
-        range: BlockRange,
-    ) -> Option<Vec<Log>> {
-        let (answers, _) = self.lists(block, contracts, events, range).await;
+    async fn logs(&self, block: &Block, contracts: &[Address], topics: &[Word], range: BlockRange) -> Option<Vec<Log>> {
+        let (answers, _) = self.lists(block, contracts, topics, range).await;
         let answered: BTreeSet<&str> =
             answers.iter().filter(|it| it.values.iter().any(Option::is_some)).map(|it| it.operator.as_str()).collect();
         let is_enough = answered.len() >= self.quorum().needed();
@@ -95,7 +112,7 @@ impl Reader {
         &self,
         block: &Block,
         contracts: &[Address],
-        events: &[Event],
+        topics: &[Word],
         range: BlockRange,
     ) -> (Vec<Answers<String, Vec<Log>>>, Option<Verdict<String, Vec<Log>>>) {
         let mut asked = Vec::new();
@@ -104,7 +121,7 @@ impl Reader {
                 Answers {
                     operator: provider.operator().to_owned(),
                     block: block.id.hash,
-                    values: vec![logs_of(provider, contracts, events, range).await.ok()],
+                    values: vec![logs_of(provider, contracts, topics, range).await.ok()],
                 }
             }));
         }
@@ -122,11 +139,15 @@ impl Reader {
     }
 }
 
-/// The logs of these events, in pieces that the provider serves.
+fn topics(events: &[Event]) -> Vec<Word> {
+    events.iter().map(|event| event.topic()).collect()
+}
+
+/// The logs of these contracts that have one of `topics` first, in pieces that the provider serves.
 pub(crate) async fn logs_of(
     provider: &Provider,
     contracts: &[Address],
-    events: &[Event],
+    topics: &[Word],
     range: BlockRange,
 ) -> Result<Vec<Log>, Failure> {
     // Known before the first request, so that none is made in vain.
@@ -134,17 +155,16 @@ pub(crate) async fn logs_of(
         return Err(Failure::RangeTooLarge);
     }
     let (mut ranges, mut found) = (Ranges::new(range, LOG_SPAN), Vec::new());
-    let topics: Vec<Word> = events.iter().map(|event| event.topic()).collect();
     for _ in 0..MAX_LOG_REQUESTS {
         let Some(range) = ranges.next() else { return Ok(found) };
-        let answer = match provider.call(Method::Logs, |id| body::logs(id, contracts, events, range)).await {
+        let answer = match provider.call(Method::Logs, |id| body::logs(id, contracts, topics, range)).await {
             Err(Failure::RangeTooLarge) => {
                 ranges.record_too_large().map_err(|_| Failure::RangeTooLarge)?;
                 continue;
             }
             answer => answer?,
         };
-        let asked = Asked { range, contracts, topics: &topics };
+        let asked = Asked { range, contracts, topics };
         found.extend(logs::decode(&answer, asked, MAX_LOGS).map_err(|_| {
             provider.count(Kind::Damaged);
             Failure::Transport

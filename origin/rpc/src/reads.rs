@@ -5,7 +5,8 @@
 //!   "protocols": {"example-vaults": {"control": true}, "example-curators": {"adapter": "metamorpho", "control": true}},
 //!   "prices": {"0x<asset>": {"feed": "0x<feed>", "heartbeat_seconds": 86400}},
 //!   "oracles": {"0x<contract>": "push_feed"},
-//!   "oracle_factories": ["0x<factory>"]}
+//!   "oracle_factories": ["0x<factory>"],
+//!   "discovery": {"from_block": 24000000, "factories": {"0x<factory>": "example-curators"}}}
 //! ```
 
 use rds_chain::Address;
@@ -37,14 +38,14 @@ pub struct Reads {
     pub discovery: Option<Discovery>,
 }
 
-/// How new vaults are found: by the `Deposit` events of ERC-4626.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// How new vaults are found: by the events of the factories that make them, and by the `Deposit` and `Withdraw` events of ERC-4626.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discovery {
     /// The first block whose events are looked at.
-    #[serde(default)]
     pub from_block: u64,
-    /// The protocol to which every vault that is found belongs, as on a chain of one's own. Without it, vaults that are found are kept as
+    /// The protocol to which the vaults of each factory belong.
+    pub factories: BTreeMap<Address, String>,
+    /// The protocol to which every other vault that is found belongs, as on a chain of one's own. Without it, such vaults are kept as
     /// candidates and not served.
     pub protocol: Option<String>,
 }
@@ -113,7 +114,17 @@ pub(crate) struct ReadsRow {
     oracles: BTreeMap<String, Oracle>,
     #[serde(default)]
     oracle_factories: Vec<String>,
-    discovery: Option<Discovery>,
+    discovery: Option<DiscoveryRow>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DiscoveryRow {
+    #[serde(default)]
+    from_block: u64,
+    #[serde(default)]
+    factories: BTreeMap<String, String>,
+    protocol: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -165,11 +176,34 @@ pub(crate) fn reads(row: ReadsRow, path: &str, mut fault: impl FnMut(String, &st
             }
         }
     }
-    if let Some(protocol) = row.discovery.as_ref().and_then(|it| it.protocol.as_ref())
-        && !row.protocols.contains_key(protocol)
-    {
-        fault(format!("{path}.discovery.protocol"), "must be one of protocols, or its vaults would not be read");
-    }
     let ReadsRow { protocols, discovery, .. } = row;
+    let discovery = discovery.map(|row| discovery_of(row, &protocols, &format!("{path}.discovery"), fault));
     Reads { every_seconds, protocols, prices, oracles, oracle_factories, discovery }
+}
+
+fn discovery_of(
+    row: DiscoveryRow,
+    protocols: &BTreeMap<String, ProtocolReads>,
+    path: &str,
+    mut fault: impl FnMut(String, &str),
+) -> Discovery {
+    const NOT_READ: &str = "must be one of protocols, or its vaults would not be read";
+    if row.protocol.as_ref().is_some_and(|protocol| !protocols.contains_key(protocol)) {
+        fault(format!("{path}.protocol"), NOT_READ);
+    }
+    let mut factories = BTreeMap::new();
+    for (factory, protocol) in row.factories {
+        let field = format!("{path}.factories.{factory}");
+        if !protocols.contains_key(&protocol) {
+            fault(field.clone(), NOT_READ);
+        }
+        match factory.parse::<Address>() {
+            Ok(factory) if factories.insert(factory, protocol).is_some() => {
+                fault(field, "the contract stands in the file twice");
+            }
+            Ok(_) => {}
+            Err(_) => fault(field, "must be an address: 0x and 40 hex digits"),
+        }
+    }
+    Discovery { from_block: row.from_block, factories, protocol: row.protocol }
 }

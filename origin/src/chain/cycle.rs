@@ -1,5 +1,6 @@
 //! One reading of one chain.
 
+use super::discovery::Searched;
 use super::holders::Tried;
 use super::meters::ChainMeter;
 use super::observed::ReadBlock;
@@ -100,8 +101,11 @@ pub(super) async fn run(
             return Ok(Ended::NotDue);
         }
     }
-    let searched_to = cursor.as_ref().and_then(|cursor| cursor.searched_to);
-    let (mut batch, searched_to) = found(db, reader, &target.block, &at, reads, searched_to, meter).await?;
+    let searched = cursor.as_ref().map_or_else(Searched::default, |cursor| Searched {
+        to: cursor.searched_to,
+        factories: cursor.factories.clone(),
+    });
+    let (mut batch, searched) = found(db, reader, &target.block, &at, reads, searched, meter).await?;
     let new = batch.vaults().map(|it| ReadVault {
         id: it.id.clone(),
         protocol_id: it.protocol_id.clone(),
@@ -125,7 +129,8 @@ pub(super) async fn run(
         chain_id: at.chain_id,
         block_number: at.number,
         block_hash: at.hash.clone(),
-        searched_to,
+        searched_to: searched.to,
+        factories: searched.factories,
         halted: None,
     }));
     if !lock.stands().await {
@@ -139,27 +144,26 @@ pub(super) async fn run(
     Ok(Ended::Committed)
 }
 
-/// The vaults that are new on the chain, with the block up to which they were looked for.
+/// The vaults that are new on the chain, and how far they were looked for.
 async fn found(
     db: &Db,
     reader: &mut Reader,
     block: &Block,
     at: &ReadBlock,
     reads: &Reads,
-    searched_to: Option<i64>,
+    searched: Searched,
     meter: &ChainMeter,
-) -> Result<(Batch, Option<i64>), CycleError> {
+) -> Result<(Batch, Searched), CycleError> {
     let mut batch = Batch::default();
-    let Some(discovery) = &reads.discovery else { return Ok((batch, searched_to)) };
+    let Some(discovery) = &reads.discovery else { return Ok((batch, searched)) };
     let known = chains::known(db, at.chain_id).await?;
-    let since = searched_to.and_then(|number| u64::try_from(number.saturating_add(1)).ok()).unwrap_or(0);
-    let Some(found) = discovery::search(reader, block, at, discovery, since, &known).await else {
-        return Ok((batch, searched_to));
+    let Some(found) = discovery::search(reader, block, at, discovery, &searched, &known).await else {
+        return Ok((batch, searched));
     };
     found.assets.into_iter().for_each(|it| add(&mut batch, Observation::Asset(Box::new(it)), meter));
     found.candidates.into_iter().for_each(|it| add(&mut batch, Observation::ChainCandidate(it), meter));
     found.vaults.into_iter().for_each(|it| add(&mut batch, Observation::Vault(Box::new(it)), meter));
-    Ok((batch, i64::try_from(found.searched_to).ok()))
+    Ok((batch, Searched { to: i64::try_from(found.searched_to).ok(), factories: found.factories }))
 }
 
 /// Adds an observation, unless ingest would refuse it: what a contract answers must not keep the other contracts' answers out.

@@ -1,5 +1,7 @@
-//! Finds vaults that the registry does not have, by their `Deposit` events.
+//! Finds vaults that the registry does not have: by the events of the factories that make them, and by their own `Deposit` and `Withdraw`
+//! events.
 //!
+//! A factory that the operator named says to which protocol its vaults belong. Of all others it is not known, so that they are not served.
 //! A contract counts as a vault if it answers as ERC-4626 asks: its asset is a token with decimals, a share has a plausible value, and it
 //! does not claim more of the asset than exists. That is stricter than the events, which anybody can emit.
 
@@ -29,30 +31,48 @@ pub(super) struct Found {
     pub vaults: Vec<Vault>,
     /// Up to this block, every contract was looked at.
     pub searched_to: u64,
+    /// The factories whose events were looked at up to that block.
+    pub factories: Vec<String>,
+}
+
+/// How far the chain was searched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Searched {
+    pub to: Option<i64>,
+    pub factories: Vec<String>,
+}
+
+/// A contract that may be a vault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    contract: Address,
+    /// The block of the event by which it was found.
+    number: u64,
+    /// The protocol of the factory that made it.
+    protocol: Option<String>,
 }
 
 /// Most contracts that are looked at in one cycle. Anybody can emit events; the others are looked at in the next cycles.
 const MAX_PROBES: usize = 256;
 
-/// Looks for vaults in the blocks from `since` on. `None` if the events could not be read: they are looked for again.
+/// Looks for vaults in the blocks that were not searched yet. `None` if the events could not be read: they are looked for again.
 pub(super) async fn search(
     reader: &mut Reader,
     block: &Block,
     at: &ReadBlock,
     discovery: &Discovery,
-    since: u64,
+    searched: &Searched,
     known: &Known,
 ) -> Option<Found> {
-    let first_seen = reader.depositors(block, since.max(discovery.from_block)).await?;
-    let mut new: Vec<(Address, u64)> =
-        first_seen.into_iter().filter(|(contract, _)| !known.contracts.contains(&contract.to_string())).collect();
-    new.sort_unstable_by_key(|(_, number)| *number);
+    let new = seen(reader, block, discovery, searched, known).await?;
     let searched_to = searched_to(&new, block.id.number);
-    new.truncate(MAX_PROBES);
-    let mut found = Found { searched_to, ..Found::default() };
-    for (candidate, number) in probe(reader, block, at, &new).await {
-        if let Some(protocol) = &discovery.protocol {
-            let first_seen_at = reader.block_at(number).await.ok().and_then(|it| i64::try_from(it.block.time).ok());
+    let factories = discovery.factories.keys().map(Address::to_string).collect();
+    let mut found = Found { searched_to, factories, ..Found::default() };
+    let new: Vec<Seen> = new.into_iter().take(MAX_PROBES).collect();
+    for (candidate, seen) in probe(reader, block, at, &new).await {
+        if let Some(protocol) = seen.protocol.as_ref().or(discovery.protocol.as_ref()) {
+            let first_seen_at =
+                reader.block_at(seen.number).await.ok().and_then(|it| i64::try_from(it.block.time).ok());
             let asset_is_known = known.assets.contains(&candidate.asset_address)
                 || found.assets.iter().any(|asset| asset.address.as_ref() == Some(&candidate.asset_address));
             if !asset_is_known {
@@ -65,29 +85,59 @@ pub(super) async fn search(
     Some(found)
 }
 
+/// The contracts to look at, in the order of their blocks.
+async fn seen(
+    reader: &Reader,
+    block: &Block,
+    discovery: &Discovery,
+    searched: &Searched,
+    known: &Known,
+) -> Option<Vec<Seen>> {
+    let next = searched.to.and_then(|number| u64::try_from(number.saturating_add(1)).ok()).unwrap_or(0);
+    let since = next.max(discovery.from_block);
+    let is_searched = |factory: &Address| searched.factories.contains(&factory.to_string());
+    let (followed, added): (Vec<Address>, Vec<Address>) =
+        discovery.factories.keys().copied().partition(|factory| is_searched(factory));
+    let mut made = reader.created(block, since, &followed).await?;
+    made.extend(reader.created(block, discovery.from_block, &added).await?);
+    let mut new: BTreeMap<Address, Seen> = BTreeMap::new();
+    for (contract, factory, number) in made {
+        let protocol = discovery.factories.get(&factory).cloned();
+        // A contract is made once; a second event about it changes nothing.
+        new.entry(contract).or_insert(Seen { contract, number, protocol });
+    }
+    // A candidate of unknown protocol becomes a vault once a factory tells that it made it.
+    new.retain(|contract, _| !known.vaults.contains(&contract.to_string()));
+    for (contract, number) in reader.of_vaults(block, since).await? {
+        let address = contract.to_string();
+        if !known.vaults.contains(&address) && !known.candidates.contains(&address) {
+            new.entry(contract).or_insert(Seen { contract, number, protocol: None });
+        }
+    }
+    let mut new: Vec<Seen> = new.into_values().collect();
+    new.sort_by_key(|seen| seen.number);
+    Some(new)
+}
+
 /// Up to which block the contracts of `new`, in the order of their blocks, are all looked at in this cycle.
-fn searched_to(new: &[(Address, u64)], newest: u64) -> u64 {
+fn searched_to(new: &[Seen], newest: u64) -> u64 {
     match (new.first(), new.get(MAX_PROBES)) {
         // More contracts than are looked at in one block: the rest of that block is given up, or the search would never leave it.
-        (Some((_, first)), Some((_, next))) if first == next => *next,
-        (_, Some((_, next))) => next.saturating_sub(1),
+        (Some(first), Some(next)) if first.number == next.number => next.number,
+        (_, Some(next)) => next.number.saturating_sub(1),
         _ => newest,
     }
 }
 
-/// Those of the contracts that answer as vaults do, with the block of their first event.
-async fn probe(
-    reader: &mut Reader,
-    block: &Block,
-    at: &ReadBlock,
-    contracts: &[(Address, u64)],
-) -> Vec<(ChainCandidate, u64)> {
+/// Those of the contracts that answer as vaults do.
+async fn probe(reader: &mut Reader, block: &Block, at: &ReadBlock, contracts: &[Seen]) -> Vec<(ChainCandidate, Seen)> {
     let mut unused = States::default();
-    let addresses: Vec<Address> = contracts.iter().map(|(address, _)| *address).collect();
+    let addresses: Vec<Address> = contracts.iter().map(|seen| seen.contract).collect();
     let first = state::fields(reader, block, &addresses, &erc4626::first_step(READER, READER), &mut unused).await;
     let mut found = Vec::new();
-    for ((contract, number), seen) in contracts.iter().zip(first) {
-        let vault = erc4626::Vault::from_readings(&seen.iter().map(|it| it.reading.clone()).collect::<Vec<_>>());
+    for (seen, first) in contracts.iter().zip(first) {
+        let contract = &seen.contract;
+        let vault = erc4626::Vault::from_readings(&first.iter().map(|it| it.reading.clone()).collect::<Vec<_>>());
         let (Ok(asset), Ok(share_decimals), Ok(total)) = (vault.asset, vault.decimals, vault.total_assets) else {
             continue;
         };
@@ -117,9 +167,9 @@ async fn probe(
                 asset_address: asset.to_string(),
                 asset_symbol: text(2),
                 asset_decimals: decimals.into(),
-                block_number: i64::try_from(*number).unwrap_or(i64::MAX),
+                block_number: i64::try_from(seen.number).unwrap_or(i64::MAX),
             },
-            *number,
+            seen.clone(),
         ));
     }
     found
@@ -248,7 +298,8 @@ mod tests {
 
     #[test]
     fn a_search_goes_on_after_the_last_block_that_was_looked_at_whole() {
-        let new = |numbers: &[u64]| numbers.iter().map(|number| (Address::ZERO, *number)).collect::<Vec<_>>();
+        let seen = |number: &u64| Seen { contract: Address::ZERO, number: *number, protocol: None };
+        let new = |numbers: &[u64]| numbers.iter().map(seen).collect::<Vec<_>>();
         assert_eq!(searched_to(&new(&[]), 90), 90);
         assert_eq!(searched_to(&new(&[5; MAX_PROBES]), 90), 90);
         assert_eq!(searched_to(&new(&[5; MAX_PROBES + 1]), 90), 5);

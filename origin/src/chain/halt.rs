@@ -72,6 +72,7 @@ pub async fn retract(
         block_number: last_good.min(cursor.block_number),
         block_hash: UNKNOWN_BLOCK.to_owned(),
         searched_to: cursor.searched_to.map(|block| block.min(last_good)),
+        factories: cursor.factories.clone(),
         halted: Some(reason.to_owned()),
     }));
     commit(db, clock, batch).await
@@ -88,6 +89,7 @@ pub async fn resume(db: &Db, clock: &Clock, cursor: &Cursor) -> Result<IngestRep
         block_number: cursor.block_number,
         block_hash: UNKNOWN_BLOCK.to_owned(),
         searched_to: cursor.searched_to,
+        factories: cursor.factories.clone(),
         halted: None,
     }));
     commit(db, clock, batch).await

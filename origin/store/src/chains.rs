@@ -50,6 +50,8 @@ pub struct Cursor {
     pub block_hash: String,
     /// Up to this block, new vaults were looked for.
     pub searched_to: Option<i64>,
+    /// Factories whose events were looked at up to the same block.
+    pub factories: Vec<String>,
     /// Why the chain is not read any more.
     pub halted: Option<String>,
     /// The block's time.
@@ -58,7 +60,7 @@ pub struct Cursor {
 
 /// How far the chain was read; `None` if it never was.
 pub async fn cursor(db: &Db, chain_id: i64) -> Result<Option<Cursor>, StoreError> {
-    let sql = "SELECT chain_id, block_number, block_hash, searched_to, halted, observed_at FROM chain_sync WHERE chain_id = $1";
+    let sql = "SELECT chain_id, block_number, block_hash, searched_to, factories, halted, observed_at FROM chain_sync WHERE chain_id = $1";
     Ok(sqlx::query_as(sql).bind(chain_id).fetch_optional(&db.pool).await?)
 }
 
@@ -124,19 +126,22 @@ pub async fn newest(db: &Db, chain_id: i64) -> Result<BTreeMap<String, OfVault>,
 /// What the registry has on a chain.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// Addresses of vaults and of candidates.
-    pub contracts: BTreeSet<String>,
+    /// Addresses of vaults.
+    pub vaults: BTreeSet<String>,
+    /// Addresses of contracts that look like vaults.
+    pub candidates: BTreeSet<String>,
     /// Addresses of assets.
     pub assets: BTreeSet<String>,
 }
 
 /// What the registry has on the chain.
 pub async fn known(db: &Db, chain_id: i64) -> Result<Known, StoreError> {
-    let contracts =
-        "SELECT address FROM vault WHERE chain_id = $1 UNION SELECT address FROM chain_candidate WHERE chain_id = $1";
-    let contracts: Vec<String> = sqlx::query_scalar(contracts).bind(chain_id).fetch_all(&db.pool).await?;
+    let vaults = "SELECT address FROM vault WHERE chain_id = $1";
+    let vaults: Vec<String> = sqlx::query_scalar(vaults).bind(chain_id).fetch_all(&db.pool).await?;
+    let candidates = "SELECT address FROM chain_candidate WHERE chain_id = $1";
+    let candidates: Vec<String> = sqlx::query_scalar(candidates).bind(chain_id).fetch_all(&db.pool).await?;
     let assets = asset_ids(db, chain_id).await?.into_keys().collect();
-    Ok(Known { contracts: contracts.into_iter().collect(), assets })
+    Ok(Known { vaults: vaults.into_iter().collect(), candidates: candidates.into_iter().collect(), assets })
 }
 
 /// The ids of the chain's assets, by contract. Of two assets with one contract, the first in id order counts, as in scoring.

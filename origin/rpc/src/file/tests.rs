@@ -101,6 +101,33 @@ fn adapters_and_price_sources_are_named_in_the_file() {
 }
 
 #[test]
+fn factories_of_vaults_are_named_with_the_protocol_of_their_vaults() {
+    let factory = "0x00000000000000000000000000000000000000f1";
+    let found = with_read(&format!(
+        r#"{{"protocols": {{"p": {{}}}}, "discovery": {{"from_block": 7, "factories": {{"{factory}": "p"}}}}}}"#
+    ));
+    let discovery = found.unwrap().chains.remove(0).reads.unwrap().discovery.unwrap();
+    assert_eq!((discovery.from_block, discovery.protocol), (7, None));
+    assert_eq!(discovery.factories, [(factory.parse().unwrap(), "p".to_owned())].into());
+    let upper = factory.replace('f', "F");
+    let faults = with_read(&format!(
+        r#"{{"protocols": {{"p": {{}}}}, "discovery": {{"protocol": "q", "factories": {{"{factory}": "q", "{upper}": "p", "0x1": "p"}}}}}}"#
+    ));
+    let not_read = "must be one of protocols, or its vaults would not be read";
+    let expected = [
+        format!("chains[0].read.discovery.protocol: {not_read}"),
+        "chains[0].read.discovery.factories.0x1: must be an address: 0x and 40 hex digits".to_owned(),
+        format!("chains[0].read.discovery.factories.{factory}: {not_read}"),
+        format!("chains[0].read.discovery.factories.{factory}: the contract stands in the file twice"),
+    ];
+    let mut faults = faults.unwrap_err();
+    faults.sort_unstable();
+    let mut expected = expected.to_vec();
+    expected.sort_unstable();
+    assert_eq!(faults, expected);
+}
+
+#[test]
 fn one_operator_with_two_providers_is_not_enough_for_two() {
     let file = r#"{"chains": [{"chain_id": 1, "quorum": 2, "providers": [
         {"url": "https://a.example.org"}, {"url": "https://b.example.org"}]}]}"#;

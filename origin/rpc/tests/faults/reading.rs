@@ -22,7 +22,7 @@ pub struct Truth {
     fields: Vec<Field>,
     outcomes: Vec<Outcome>,
     questions: Vec<(Question, Answer)>,
-    depositors: BTreeMap<Address, u64>,
+    vault_events: BTreeMap<Address, u64>,
     touched: BTreeSet<Address>,
 }
 
@@ -116,15 +116,18 @@ impl Truth {
             let filter = json!([{"fromBlock": "0x0", "toBlock": format!("{:#x}", last.id.number), "topics": [topic.topic().to_string()]}]);
             node.result("eth_getLogs", filter).await.as_array().unwrap().clone()
         };
-        let mut depositors = BTreeMap::new();
-        for log in logs(rds_chain::abi::Event::Deposit).await {
-            let number =
-                u64::from_str_radix(log["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
-            depositors.entry(log["address"].as_str().unwrap().parse().unwrap()).or_insert(number);
+        let mut vault_events = BTreeMap::new();
+        for event in [rds_chain::abi::Event::Deposit, rds_chain::abi::Event::Withdraw] {
+            for log in logs(event).await {
+                let number =
+                    u64::from_str_radix(log["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+                let first = vault_events.entry(log["address"].as_str().unwrap().parse().unwrap()).or_insert(number);
+                *first = number.min(*first);
+            }
         }
         let moved = logs(rds_chain::abi::Event::OwnershipTransferred).await;
         let touched = moved.iter().map(|log| log["address"].as_str().unwrap().parse().unwrap()).collect();
-        Truth { block: last, newest, earlier, contracts, fields, outcomes, questions, depositors, touched }
+        Truth { block: last, newest, earlier, contracts, fields, outcomes, questions, vault_events, touched }
     }
 
     /// What the proxies know. The older block is one in which the contracts answer otherwise.
@@ -159,9 +162,9 @@ impl Truth {
                 seen.named.extend(answer.dissenters.iter().cloned());
             }
         }
-        match reader.depositors(&self.block, 0).await {
-            Some(found) => seen.fact("the depositors", &found, &self.depositors),
-            None => seen.missing.push("the depositors".to_owned()),
+        match reader.of_vaults(&self.block, 0).await {
+            Some(found) => seen.fact("the events of vaults", &found, &self.vault_events),
+            None => seen.missing.push("the events of vaults".to_owned()),
         }
         // A contract too many only causes a reading; one too few is a change that is missed.
         let contracts = [self.contracts[0], self.contracts[1], self.contracts[3]];

@@ -35,9 +35,12 @@ impl Check {
         }
     }
 
-    pub(super) fn chain_sync(&mut self, sync: &ChainSync) {
+    pub(super) fn chain_sync(&mut self, sync: &mut ChainSync) {
         self.header(sync.observed_at, &sync.source);
         self.block(sync.block_number, &sync.block_hash);
+        for (at, factory) in sync.factories.iter_mut().enumerate() {
+            self.address(&format!("factories[{at}]"), factory);
+        }
         self.optional_text("halted", sync.halted.as_ref());
     }
 

@@ -136,7 +136,8 @@ pub struct Known {
 
 /// What the registry has on the chain.
 pub async fn known(db: &Db, chain_id: i64) -> Result<Known, StoreError> {
-    let vaults = "SELECT address FROM vault WHERE chain_id = $1";
+    // One that was found on a fork may be found again.
+    let vaults = "SELECT address FROM vault WHERE chain_id = $1 AND observed_at <> 'epoch'";
     let vaults: Vec<String> = sqlx::query_scalar(vaults).bind(chain_id).fetch_all(&db.pool).await?;
     let candidates = "SELECT address FROM chain_candidate WHERE chain_id = $1";
     let candidates: Vec<String> = sqlx::query_scalar(candidates).bind(chain_id).fetch_all(&db.pool).await?;

@@ -108,6 +108,12 @@ pub async fn confirm(tx: &mut Tx<'_>, synced: &[String]) -> Result<Vec<String>, 
 /// holders, and the answers of its feeds.
 /// Returns the vaults that lost something; their rows show the older readings once [`apply`] has run.
 pub async fn retract(tx: &mut Tx<'_>, chain_id: i64, from_block: i64) -> Result<Vec<String>, StoreError> {
+    // A vault of which only events of the fork told. It is active again once it is found again.
+    let found = "WITH gone AS ( \
+             DELETE FROM chain_candidate WHERE chain_id = $1 AND block_number >= $2 RETURNING address) \
+         UPDATE vault v SET is_active = false, observed_at = 'epoch', content_hash = '' FROM gone g \
+         WHERE v.chain_id = $1 AND v.address = g.address AND v.source = 'chain:' || $1 RETURNING v.id";
+    let found: Vec<String> = sqlx::query_scalar(found).bind(chain_id).bind(from_block).fetch_all(&mut **tx).await?;
     let vaults = "WITH gone AS ( \
              DELETE FROM chain_reading WHERE chain_id = $1 AND block_number >= $2 RETURNING vault_id, observed_at), \
          points AS ( \
@@ -130,5 +136,8 @@ pub async fn retract(tx: &mut Tx<'_>, chain_id: i64, from_block: i64) -> Result<
         .bind(chain_id)
         .execute(&mut **tx)
         .await?;
-    Ok(sqlx::query_scalar(vaults).bind(chain_id).bind(from_block).fetch_all(&mut **tx).await?)
+    let mut vaults: Vec<String> =
+        sqlx::query_scalar(vaults).bind(chain_id).bind(from_block).fetch_all(&mut **tx).await?;
+    vaults.extend(found);
+    Ok(vaults)
 }

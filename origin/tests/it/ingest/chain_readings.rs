@@ -364,3 +364,32 @@ async fn a_replaced_block_takes_back_holders_and_the_answers_of_feeds() {
     ingest(&test, &clock(9), &[feed(3, "3")]).await;
     assert_eq!(column::<String>(&test, "SELECT last_answer FROM oracle_feed").await, "3");
 }
+
+#[tokio::test]
+async fn a_vault_that_was_found_on_replaced_blocks_is_inactive_until_it_is_found_again() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    let found = |hours: i64, number: u32, block: i64| {
+        let address = format!("0x{number:040x}");
+        let fields = json!({"protocol_id": "harbor", "chain_id": 31337, "address": address, "name": "Found",
+                            "asset_mode": "holdings"});
+        let mut line = observed("vault", hours, fields);
+        line["source"] = json!("chain:31337");
+        let asset = format!("0x{:040x}", 0xa5);
+        let fields = json!({"chain_id": 31337, "address": address, "asset_address": asset, "asset_decimals": 6, "block_number": block});
+        [line, observed("chain_candidate", hours, fields)]
+    };
+    ingest(&test, &clock(9), &[found(2, 0xf2, 2).to_vec(), found(4, 0xf4, 4).to_vec(), vec![sync(4)]].concat()).await;
+    const ACTIVE: &str =
+        "SELECT array_agg(right(address, 2) ORDER BY address) FROM vault WHERE is_active AND name = 'Found'";
+    assert_eq!(column::<Vec<String>>(&test, ACTIVE).await, ["f2", "f4"]);
+    ingest(&test, &clock(9), &retraction(5, 3)).await;
+    assert_eq!(column::<Vec<String>>(&test, ACTIVE).await, ["f2"]);
+    assert_eq!(column::<i64>(&test, "SELECT count(*) FROM chain_candidate").await, 1);
+    let known = rds_store::chains::known(&test.db, 31_337).await.unwrap();
+    let is_known = [0xf2_u32, 0xf4].map(|number| known.vaults.contains(&format!("0x{number:040x}")));
+    assert_eq!(is_known, [true, false], "it is looked for again");
+    // The other fork may be behind in time.
+    ingest(&test, &clock(9), &found(3, 0xf4, 3)).await;
+    assert_eq!(column::<Vec<String>>(&test, ACTIVE).await, ["f2", "f4"]);
+}

@@ -19,9 +19,12 @@
 //! | [`abi`] | contracts' return data | a decoded value encodes to data that decodes to the same value |
 //! | [`reader`] | answers of the chain reader | an accepted answer is of the requested block, and keeps every record |
 //! | [`follow`] | reported blocks | the kept blocks are a chain, and a final block never leaves it |
+//! | [`logs`] | answers to `eth_getLogs` | an accepted list is what was asked for, in the order of the chain |
+//! | [`adapters`] | contracts' answers as readings of a protocol | lists keep their bounds, and parts are of one whole |
 //! | [`failure`] | providers' JSON-RPC responses | only a revert with status 200 is a fact about a contract |
 
 pub mod abi;
+pub mod adapters;
 pub mod addresses;
 pub mod checks;
 pub mod conditions;
@@ -30,6 +33,7 @@ pub mod cursors;
 pub mod envelopes;
 pub mod failure;
 pub mod follow;
+pub mod logs;
 pub mod observations;
 pub mod query;
 pub mod reader;
@@ -56,6 +60,8 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     ("abi", abi::holds),
     ("reader", reader::holds),
     ("follow", follow::holds),
+    ("logs", logs::holds),
+    ("adapters", adapters::holds),
     ("failure", failure::holds),
 ];
 

@@ -8,17 +8,20 @@ mod configuration;
 mod emode;
 
 pub use configuration::Configuration;
-pub use emode::{Emode, MAX_EMODES, Reserves, Terms, emode_step};
+pub use emode::{Emode, MAX_EMODES, Reserves, Terms, emode_step, is_defined};
 
 use super::question::{Answers, Question, nonzero};
 use super::scale::{ppm_of, ray_to_ppm};
 use super::{Unknown, Value};
 use crate::abi::{Function, Word};
 use crate::block::Address;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Aave's own maximum number of reserves of a pool.
 pub const MAX_RESERVES: usize = 128;
+/// A longer name of a market is implausible.
+pub const MAX_NAME: usize = 100;
 /// Decimals of an oracle's prices: 8 where the base currency is the US dollar, 18 where it is the network's own.
 const MAX_PRICE_UNIT: u128 = 1_000_000_000_000_000_000;
 
@@ -47,6 +50,18 @@ pub fn reserves(answers: &Answers, pool: Address) -> Value<Vec<Address>> {
 /// The pool's addresses provider.
 pub fn addresses_provider(answers: &Answers, pool: Address) -> Value<Address> {
     answers.contract(&Question::new(pool, Function::AddressesProvider))
+}
+
+/// The question for the name that the pool's administrators gave their market.
+pub fn name_question(addresses_provider: Address) -> Question {
+    Question::new(addresses_provider, Function::GetMarketId)
+}
+
+/// The answer to [`name_question`]: a text of 1 to [`MAX_NAME`] bytes without control characters.
+pub fn name(answers: &Answers, addresses_provider: Address) -> Value<String> {
+    let name = answers.data(&name_question(addresses_provider))?.string(0, MAX_NAME)?.trim();
+    let is_plausible = !name.is_empty() && !name.chars().any(char::is_control);
+    if is_plausible { Ok(name.into()) } else { Err(Unknown::Implausible) }
 }
 
 /// The questions of the second step.

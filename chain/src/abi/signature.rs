@@ -161,6 +161,7 @@ signatures! {
         Pool = "POOL()",
         UnderlyingAsset = "UNDERLYING_ASSET_ADDRESS()",
         GetReservesList = "getReservesList()",
+        GetReserveAddressById = "getReserveAddressById(uint16)",
         AddressesProvider = "ADDRESSES_PROVIDER()",
         GetMarketId = "getMarketId()",
         GetPoolDataProvider = "getPoolDataProvider()",

@@ -41,10 +41,23 @@ pub fn first_step(pool: Address) -> Vec<Question> {
     [Function::GetReservesList, Function::AddressesProvider].map(|function| Question::new(pool, function)).into()
 }
 
-/// The pool's reserves, at most [`MAX_RESERVES`], in the order of their indices. Implausible if a reserve is listed twice, or if one is
+/// The pool's reserves, at most [`MAX_RESERVES`], in the order of their indices, which may have gaps. Implausible if a reserve is listed twice, or if one is
 /// the zero address.
 pub fn reserves(answers: &Answers, pool: Address) -> Value<Vec<Address>> {
     answers.addresses(&Question::new(pool, Function::GetReservesList), MAX_RESERVES)
+}
+
+/// The question that shows whether [`reserves`] has gaps; `None` for an empty list.
+pub fn order_question(pool: Address, reserves: &[Address]) -> Option<Question> {
+    let last = u16::try_from(reserves.len()).ok()?.checked_sub(1)?;
+    Some(Question::with(pool, Function::GetReserveAddressById, &[Word::from_u128(last.into())]))
+}
+
+/// Whether the place of each reserve in the list is its index, by which efficiency modes name it. Where a reserve was dropped, those after
+/// it move up in the list and keep their indices; then the last one's index is greater than its place.
+pub fn is_in_order(answers: &Answers, pool: Address, reserves: &[Address]) -> Value<bool> {
+    let Some(question) = order_question(pool, reserves) else { return Ok(true) };
+    Ok(reserves.last() == Some(&answers.address(&question)?))
 }
 
 /// The pool's addresses provider.

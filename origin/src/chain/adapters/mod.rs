@@ -5,7 +5,7 @@
 //! | `metamorpho.rs` | of MetaMorpho |
 //! | `euler_v2.rs` | of Euler v2 |
 //! | `yearn_v3.rs` | of Yearn v3 |
-//! | `aave_v3.rs` | supply tokens of Aave v3 |
+//! | `aave_v3.rs`, `pool_market.rs` | supply tokens of Aave v3, and their pools |
 //! | `compound_v3.rs` | markets of Compound v3 |
 //! | `erc7540.rs` | asynchronous vaults |
 //! | `price_source.rs` | what a lending market takes its prices from |
@@ -19,10 +19,12 @@ mod erc7540;
 mod euler_v2;
 mod members;
 mod metamorpho;
+mod pool_market;
 mod price_source;
 mod yearn_v3;
 
 pub(super) use members::{Holdings, Registry};
+pub(super) use pool_market::{PoolMarket, PoolMode, PoolReserve, read as pools};
 
 use super::asked::Asked;
 use super::observed::{AgreedCall, ReadBlock};

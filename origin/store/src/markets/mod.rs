@@ -1,6 +1,7 @@
 //! Lending markets: their keys, and the data of their rows in the catalog.
 
 pub mod hubs;
+pub mod known;
 pub mod oracles;
 
 use super::{At, Db, StoreError, Tx};

@@ -172,12 +172,10 @@ proptest! {
             let questions = adapter.worth_step(&oracle.answers);
             prop_assert!(questions.len() <= 256);
             oracle.ask(questions);
-            if let Ok(id) = adapter.id {
-                oracle.ask(morpho_vault_v2::caps_step(CONTRACT, id));
-                if let Ok(caps) = morpho_vault_v2::Caps::from_answers(&oracle.answers, CONTRACT, id) {
-                    prop_assert!(caps.relative_ppm <= 1_000_000);
-                    prop_assert!(caps.absolute > 0 || caps.is_full());
-                }
+            oracle.ask(morpho_vault_v2::caps_step(CONTRACT, adapter.id()));
+            if let Ok(caps) = morpho_vault_v2::Caps::from_answers(&oracle.answers, CONTRACT, adapter.id()) {
+                prop_assert!(caps.relative_ppm <= 1_000_000);
+                prop_assert!(caps.absolute > 0 || caps.is_full());
             }
             adapters.push(adapter);
         }

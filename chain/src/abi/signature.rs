@@ -139,7 +139,6 @@ signatures! {
         SetForceDeallocatePenalty = "setForceDeallocatePenalty(address,uint256)",
         // Adapters of Morpho Vault V2: all of them, those of one vault, those of markets of Morpho Blue.
         ParentVault = "parentVault()",
-        AdapterId = "adapterId()",
         RealAssets = "realAssets()",
         MorphoVaultV1 = "morphoVaultV1()",
         MorphoOfAdapter = "morpho()",

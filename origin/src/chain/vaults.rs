@@ -14,7 +14,7 @@ use rds_rpc::agree::Reader;
 use rds_rpc::reads::{Adapter, Reads};
 use rds_store::chains::{self, OfVault, ReadVault};
 use rds_store::{At, Db, StoreError};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -178,8 +178,12 @@ impl Cycle<'_> {
         let mut managed = Vec::new();
         for ((place, asked), state) in standard.iter().zip(&of_standard).zip(std::mem::take(&mut states.vaults)) {
             let (Some(found), Some((vault, _))) = (found.get_mut(*place), vaults.get(*place)) else { continue };
+            let mut readings = state.readings;
+            if !adapter(vault).has_limits() {
+                readings.retain(|it| !matches!(it.field, ReadField::DepositStatus | ReadField::DepositCapacityUsd));
+            }
             *found = Found {
-                readings: state.readings,
+                readings,
                 is_disputed: state.is_disputed,
                 seen: state.seen,
                 holdings: None,
@@ -290,11 +294,11 @@ fn review(
 
 /// The readings of a vault that are written: all of them if one is new, so that a row of its history is whole.
 fn changed(readings: Vec<ChainReading>, known: &OfVault, now: At) -> Vec<ChainReading> {
-    // A null is written only for a field that had a value.
-    let readings: Vec<ChainReading> = readings
-        .into_iter()
-        .filter(|it| !it.value.is_null() || known.get(&it.field).is_some_and(|known| !known.value.is_null()))
-        .collect();
+    // That nothing is known any more is written only for a field that had a value.
+    let says_nothing = |value: &Value| value.is_null() || *value == json!("unknown");
+    let had_value = |it: &ChainReading| known.get(&it.field).is_some_and(|known| !says_nothing(&known.value));
+    let readings: Vec<ChainReading> =
+        readings.into_iter().filter(|it| !says_nothing(&it.value) || had_value(it)).collect();
     let is_new = |reading: &ChainReading| match known.get(&reading.field) {
         Some(known) => known.value != reading.value || now.0.seconds_since(known.observed_at.0) >= REWRITE_SECONDS,
         None => true,

@@ -4,7 +4,7 @@
 //! markets that the adapter names show a position of the adapter that is worth as much.
 
 use super::{Vault, idle_question, places};
-use crate::abi::{Function, Word, keccak256};
+use crate::abi::{Call, Function, Word, keccak256};
 use crate::adapt::metamorpho::Exposure;
 use crate::adapt::morpho::{self, Market};
 use crate::adapt::part::{Part, divide};
@@ -22,10 +22,9 @@ pub const MAX_MARKETS: u64 = 64;
 const MAX_INTEREST_PPM: u32 = 100_000;
 
 /// The questions that show what an adapter is.
-const FIRST_STEP: [Function; 7] = [
+const FIRST_STEP: [Function; 6] = [
     Function::RealAssets,
     Function::ParentVault,
-    Function::AdapterId,
     Function::MorphoVaultV1,
     Function::MorphoOfAdapter,
     Function::MarketIdsLength,
@@ -49,8 +48,6 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adapter {
     pub contract: Address,
-    /// The id under which the vault limits all that the adapter gets.
-    pub id: Value<Word>,
     /// What the adapter holds, in the smallest unit of the vault's asset, as the adapter counts it.
     pub real_assets: Value<u128>,
     pub kind: Value<Kind>,
@@ -80,10 +77,15 @@ impl Adapter {
         let question = |function| Question::new(contract, function);
         Self {
             contract,
-            id: answers.word(&question(Function::AdapterId)),
             real_assets: answers.number(&question(Function::RealAssets)),
             kind: kind(answers, vault, contract),
         }
+    }
+
+    /// The id under which the vault limits all that an adapter of a known kind gets.
+    pub fn id(&self) -> Word {
+        let named = Call::tuple().bytes(b"this").word(Word::from_address(self.contract));
+        Word(keccak256(&named.encode()))
     }
 
     /// The questions of the fourth step: the adapter's shares of its vault, or its list of markets.

@@ -1,6 +1,7 @@
 //! Answers are encoded by `alloy-sol-types`: no npm package has the contracts.
 
 use super::*;
+use crate::abi::keccak256;
 use crate::adapt::morpho::{self, Params};
 use crate::failure::Failure;
 use alloy_sol_types::private::{Address as AlloyAddress, FixedBytes, U256};
@@ -23,7 +24,6 @@ alloy_sol_types::sol! {
     function increaseAbsoluteCap(bytes idData, uint256 newAbsoluteCap);
     function setForceDeallocatePenalty(address adapter, uint256 newForceDeallocatePenalty);
     function parentVault() returns (address);
-    function adapterId() returns (bytes32);
     function realAssets() returns (uint256);
     function morphoVaultV1() returns (address);
     function morpho() returns (address);
@@ -135,7 +135,6 @@ fn world() -> World {
             alloy(adapter).abi_encode(),
         );
         world.address(adapter, Function::ParentVault, VAULT);
-        world.word(adapter, Function::AdapterId, Word([0x77; 32]));
         world.number(adapter, Function::RealAssets, assets);
     }
     world.address(OF_VAULT, Function::MorphoVaultV1, INNER);
@@ -319,6 +318,8 @@ fn the_limits_of_an_id_are_read() {
         assert!(read(full.0, full.1 * 500_000_000_000_000_000, full.2).unwrap().is_full(), "{full:?}");
     }
     assert_eq!(read(100, 1_000_001_000_000_000_000, 60), Err(Unknown::Implausible));
+    let adapter = Adapter { contract: OF_VAULT, real_assets: Ok(0), kind: Ok(Kind::Vault(INNER)) };
+    assert_eq!(adapter.id().0, keccak256(&("this", alloy(OF_VAULT)).abi_encode_params()));
 }
 
 #[test]
@@ -331,7 +332,6 @@ fn calls_are_those_of_alloy() {
         (Function::IncreaseAbsoluteCap, increaseAbsoluteCapCall::SELECTOR),
         (Function::SetForceDeallocatePenalty, setForceDeallocatePenaltyCall::SELECTOR),
         (Function::ParentVault, parentVaultCall::SELECTOR),
-        (Function::AdapterId, adapterIdCall::SELECTOR),
         (Function::RealAssets, realAssetsCall::SELECTOR),
         (Function::MorphoVaultV1, morphoVaultV1Call::SELECTOR),
         (Function::MorphoOfAdapter, morphoCall::SELECTOR),

@@ -3,6 +3,7 @@
 //! | file | vaults |
 //! |---|---|
 //! | `metamorpho.rs` | of MetaMorpho |
+//! | `morpho_vault_v2.rs` | of Morpho Vault V2 |
 //! | `euler_v2.rs` | of Euler v2 |
 //! | `yearn_v3.rs` | of Yearn v3 |
 //! | `aave_v3.rs`, `pool_market.rs` | supply tokens of Aave v3, and their pools |
@@ -19,6 +20,7 @@ mod erc7540;
 mod euler_v2;
 mod members;
 mod metamorpho;
+mod morpho_vault_v2;
 mod pool_market;
 mod price_source;
 mod yearn_v3;
@@ -69,6 +71,7 @@ pub(super) async fn read(site: Site<'_>, adapter: Adapter, vaults: &[Vault<'_>],
         Adapter::Erc4626 => vaults.iter().map(|_| Adapted::default()).collect(),
         Adapter::Erc7540 => erc7540::read(site, vaults, asked).await,
         Adapter::Metamorpho => metamorpho::read(site, vaults, asked).await,
+        Adapter::MorphoVaultV2 => morpho_vault_v2::read(site, vaults, asked).await,
         Adapter::EulerV2 => euler_v2::read(site, vaults, asked).await,
         Adapter::YearnV3 => yearn_v3::read(site, vaults, asked).await,
         Adapter::AaveV3 => aave_v3::read(site, vaults, asked).await,

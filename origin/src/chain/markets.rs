@@ -31,7 +31,8 @@ pub(super) async fn observations(
     Ok(pools.iter().zip(&contracts).flat_map(of).collect())
 }
 
-fn of_pool(at: &ReadBlock, pool: &PoolMarket, known: Option<&KnownMarket>) -> Vec<Observation> {
+/// What is to be written of one pool.
+pub(super) fn of_pool(at: &ReadBlock, pool: &PoolMarket, known: Option<&KnownMarket>) -> Vec<Observation> {
     if known.is_some_and(|known| known.market.shape != MarketShape::Pool.as_str()) {
         return Vec::new();
     }

@@ -36,6 +36,8 @@ mod feeds;
 pub mod halt;
 mod holders;
 mod markets;
+#[cfg(test)]
+mod markets_tests;
 mod meters;
 mod observed;
 mod state;

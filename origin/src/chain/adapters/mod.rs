@@ -26,6 +26,8 @@ mod price_source;
 mod yearn_v3;
 
 pub(super) use members::{Holdings, Registry};
+#[cfg(test)]
+pub(super) use pool_market::{ModeTerms, ReserveTerms};
 pub(super) use pool_market::{PoolMarket, PoolMode, PoolReserve, read as pools};
 
 use super::asked::Asked;

@@ -237,10 +237,17 @@ impl Pool {
         }
         let modes = self.emodes.iter().flat_map(|(mode, _)| aave_v3::emode_step(self.contracts.pool, *mode));
         from.extend(modes);
+        from.extend(self.order_question().filter(|_| !self.emodes.is_empty()));
         let feeds = self.reserves.iter().filter_map(|(_, reserve)| reserve.price_source.ok().flatten());
         let feeds = feeds.flat_map(|feed| sources.questions(feed));
         let from = asked.evidence(from.iter().chain(feeds));
         Some(Holdings::shares_unknown(site.registry, members, from))
+    }
+
+    /// The question that shows that modes name the reserves by their places in the list.
+    pub(super) fn order_question(&self) -> Option<Question> {
+        let listed: Vec<Address> = self.reserves.iter().map(|(asset, _)| *asset).collect();
+        aave_v3::order_question(self.contracts.pool, &listed)
     }
 
     /// The highest loan-to-value that a loan against the reserve may have before it is liquidated, in parts per million; `None` if a mode's

@@ -171,6 +171,8 @@ fn mode(pool: &Pool, id: u8, asked: &Asked) -> Option<PoolMode> {
     if emode.collateral == Err(Unknown::NoAnswer) {
         // The reserves name the mode.
         from.extend(collateral.iter().filter_map(|it| aave_v3::reserve_step(&pool.contracts, *it).into_iter().next()));
+    } else {
+        from.extend(pool.order_question());
     }
     let terms = ModeTerms {
         label: terms.label.clone(),

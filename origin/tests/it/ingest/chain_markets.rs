@@ -46,7 +46,8 @@ async fn a_replaced_block_takes_back_the_reserves_and_modes_that_were_read_from_
     let hash = format!("0x{:064x}", 3);
     let fields = json!({"chain_id": 31337, "from_block": 3, "block_hash": hash, "reason": "a fork"});
     let halted = json!({"chain_id": 31337, "block_number": 2, "block_hash": hash, "halted": "a fork"});
-    let report = ingest(&test, &clock(9), &[observed("chain_retraction", 5, fields), observed("chain_sync", 5, halted)]).await;
+    let report =
+        ingest(&test, &clock(9), &[observed("chain_retraction", 5, fields), observed("chain_sync", 5, halted)]).await;
     assert!(report.tags.contains(&Tag::Markets));
     let left = |table: &str| format!("SELECT market_address FROM {table} WHERE evidence IS NOT NULL");
     assert_eq!(rows(&test, &left("market_reserve")).await, [POOL]);

@@ -129,7 +129,7 @@ impl One<'_> {
             deposit_status: None,
             deposit_capacity_usd: None,
             is_active: true,
-            evidence: Some(self.at.evidence([&self.pool.from[..], &read.from].concat())?),
+            evidence: Some(self.at.evidence(read.from.clone())?),
         })
     }
 

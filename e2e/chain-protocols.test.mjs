@@ -24,6 +24,7 @@ let [stack, node, deployed, origin] = [];
 const PROTOCOLS = {
   'real-vaults': { control: true, holders: true },
   'real-curators': { adapter: 'metamorpho', control: true },
+  'real-allocators': { adapter: 'morpho_vault_v2', control: true },
   'real-credit': { adapter: 'euler_v2', control: true },
   'real-strategies': { adapter: 'yearn_v3' },
   'real-requests': { adapter: 'erc7540' },
@@ -34,7 +35,7 @@ const PROTOCOLS = {
 const idOf = (protocol, address) => `${protocol}-${CHAIN}-${address}`;
 
 async function register() {
-  const { vaults, supplyTokens } = deployed;
+  const { vaults, allocator, supplyTokens } = deployed;
   const header = { observed_at: new Date(Date.now() - TEN_DAYS * 1000).toISOString(), source: 'e2e' };
   const protocols = Object.keys(PROTOCOLS).map((id) => ({
     kind: 'protocol', ...header, id, name: id, version: 'v1', version_deployed_at: '2025-01-01T00:00:00Z', audits: 2,
@@ -47,6 +48,8 @@ async function register() {
     ...protocols,
     vault('real-vaults', vaults.plain, 'holdings'),
     vault('real-curators', vaults.curated),
+    vault('real-curators', allocator.inner),
+    vault('real-allocators', allocator.vault),
     vault('real-credit', vaults.credit),
     vault('real-strategies', vaults.strategies),
     vault('real-requests', vaults.request, 'holdings'),
@@ -88,10 +91,12 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function detail(protocol, address) {
-  const answer = await fetch(`${stack.edge}/v1/vaults/${idOf(protocol, address)}`, { headers: { authorization: `Bearer ${stack.keys.data}` } });
-  return (await answer.json()).data?.vault;
+async function served(path) {
+  const answer = await fetch(`${stack.edge}${path}`, { headers: { authorization: `Bearer ${stack.keys.data}` } });
+  return (await answer.json()).data;
 }
+
+const detail = async (protocol, address) => (await served(`/v1/vaults/${idOf(protocol, address)}`))?.vault;
 
 /** The vault's detail, once `is` holds for it. */
 const vaultThat = (what, protocol, address, is) =>
@@ -164,6 +169,82 @@ describe('vaults of real protocols', () => {
     await confirm(usd);
   });
 
+  test('of a pool of Aave v3 belong to a market with its reserves and efficiency modes, found on the chain', async () => {
+    const { supplyTokens, tokens, lending, world } = deployed;
+    const market = () => served(`/v1/markets/real-pool-v3-devnet-test`);
+    const { market: row, reserves, emodes } = await until('the market is served', PATIENCE, async () => {
+      const found = await market();
+      return found?.reserves.every(({ supplied_usd: supplied }) => supplied !== null) ? found : undefined;
+    });
+    assert.deepEqual(
+      [row.name, row.address, row.shape, row.source, row.totals_source, row.reserve_count],
+      ['test', lending.pool, 'pool', 'onchain_rpc', 'members', 2],
+    );
+    assert.ok(Math.abs(row.total_supplied_usd - 4_000_000) < 10 && Math.abs(row.total_borrowed_usd - 500_000) < 10, JSON.stringify(row));
+    const shown = reserves.map(({ asset_symbol: symbol, asset_address: asset, token_address: token, vault_id: id, fee_rate: fee, borrow_status: borrow, is_depositable: open }) =>
+      [symbol, asset, token, id, fee, borrow, open]);
+    assert.deepEqual(shown, [
+      ['WETH', tokens.eth, supplyTokens.eth, idOf('real-pool', supplyTokens.eth), 0.1, 'paused', false],
+      ['WUSD', tokens.usd, supplyTokens.usd, idOf('real-pool', supplyTokens.usd), 0.1, 'open', true],
+    ]);
+    const stable = {
+      emode_id: 1, label: 'stable', ltv: 0.93, liquidation_threshold: 0.95, liquidation_bonus: 0.01,
+      collateral_assets: [tokens.usd], borrowable_assets: [tokens.usd], ltv_zero_assets: [],
+    };
+    assert.deepEqual(emodes, [stable]);
+    await lending.change('setEModeCategory', 1, 9_000, 9_400, 10_200, '0x0000000000000000000000000000000000000000', 'dollars');
+    await world.finalize();
+    const changed = await until('the changed mode is served', PATIENCE, async () => {
+      const { emodes: [mode] } = await market();
+      return mode.label === 'dollars' ? mode : undefined;
+    });
+    assert.deepEqual(changed, { ...stable, label: 'dollars', ltv: 0.9, liquidation_threshold: 0.94, liquidation_bonus: 0.02 });
+  });
+
+  // No package has the contracts of Morpho Vault V2: chain/world/Allocating.sol has their functions.
+  test('of Morpho Vault V2 hold what their adapters hold, and are not closed by limits of 0', async () => {
+    const { tokens, allocator } = deployed;
+    const of = (what, is) => vaultThat(what, 'real-allocators', allocator.vault, is);
+    const vault = await of('the adapters are read', hasExposures);
+    assert.equal(vault.score_provenance.inputs.asset.exposures_status.value, 'observed');
+    const [eth, usd] = [tokens.eth, tokens.usd].map((token) => `token-${CHAIN}-${token}`);
+    const found = exposures(vault);
+    const part = (id) => found.filter((it) => it.id.includes(id)).map(({ share, oracle, lltv }) => ({ share, oracle, lltv }));
+    const total = (id) => part(id).reduce((sum, { share }) => sum + share, 0);
+    assert.equal(total(idOf('real-curators', allocator.inner)), 0.5, JSON.stringify(found));
+    assert.deepEqual(part(eth), [{ share: 0.2, oracle: 'unknown', lltv: 0.625 }]);
+    assert.ok(Math.abs(total(usd) - 0.3) < 1e-9, JSON.stringify(found));
+    assert.equal(vault.tvl_usd, 1_000_000);
+    assert.deepEqual([vault.deposit_status, vault.is_depositable], ['unknown', null]);
+    const { timelock_seconds: timelock, signers } = vault.score_provenance.inputs.control;
+    assert.equal(timelock.value, 259_200, 'the shortest delay of what can raise the risk');
+    assert.deepEqual(signers.value, { threshold: 3, owners: 5 });
+    assert.ok((await confirm(vault)) > 20);
+
+    // Nothing stands between a depositor and the vault any more, but a gate decides who leaves.
+    await allocator.send('setLiquidityAdapter(address)', 0n);
+    await allocator.send('setGates(address,address,address,address)', 0n, allocator.inner, 0n, 0n);
+    await deployed.world.finalize();
+    const open = await of('the vault is open', ({ deposit_status: status }) => status === 'open');
+    assert.equal(open.score_provenance.inputs.control.exit.value, 'blockable');
+    // The adapter to which deposits go gets no more.
+    await allocator.send('setCaps(address,uint256,uint256)', allocator.adapters.vault, 1n, 10n ** 18n);
+    await allocator.send('setLiquidityAdapter(address)', allocator.adapters.vault);
+    await deployed.world.finalize();
+    await confirm(await of('the vault is closed', ({ deposit_status: status }) => status === 'closed'));
+    await allocator.send('setCaps(address,uint256,uint256)', allocator.adapters.vault, 10n ** 13n, 10n ** 18n);
+    await deployed.world.finalize();
+    await of('nobody can tell', ({ deposit_status: status }) => status === 'unknown');
+
+    // An adapter of an unknown kind says only what it is worth.
+    await allocator.send('addAdapter(address)', allocator.adapters.other);
+    await allocator.send('allocate(address,uint256)', allocator.adapters.other, 1_000_000n);
+    await deployed.world.finalize();
+    const after = await of('the exposures end', (it) => !hasExposures(it));
+    assert.deepEqual(exposures(after), []);
+    await confirm(after);
+  });
+
   test('of a market of Compound are secured by collaterals in the proportion of their value', async () => {
     const { vaults, tokens } = deployed;
     const vault = await vaultThat('the market is read', 'real-market', vaults.market, hasExposures);
@@ -228,8 +309,7 @@ describe('vaults of real protocols', () => {
 
   test('take prices from feeds that are served with their answers', async () => {
     const { feeds } = deployed;
-    const answer = await fetch(`${stack.edge}/v1/oracle`, { headers: { authorization: `Bearer ${stack.keys.data}` } });
-    const rows = (await answer.json()).data.filter(({ chain_id: id }) => id === CHAIN);
+    const rows = (await served('/v1/oracle')).filter(({ chain_id: id }) => id === CHAIN);
     const feed = rows.find(({ address }) => address === feeds.eth);
     assert.deepEqual(
       [feed.asset, feed.quote, feed.last_answer, feed.heartbeat_seconds],

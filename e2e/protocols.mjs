@@ -4,10 +4,11 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { encodeDeployData, encodeFunctionData, keccak256, parseAbi, toHex, zeroAddress } from 'viem';
+import { encodeDeployData, encodeFunctionData, keccak256, parseAbi, toFunctionSelector, toHex, zeroAddress } from 'viem';
 import { World, encode } from '../chain/world/world.mjs';
 
-const own = JSON.parse(readFileSync(new URL('../chain/world/lending.json', import.meta.url), 'utf8'));
+const contractsOf = (name) => JSON.parse(readFileSync(new URL(`../chain/world/${name}.json`, import.meta.url), 'utf8'));
+const own = { ...contractsOf('lending'), ...contractsOf('allocating') };
 const MAX = 2n ** 256n - 1n;
 const DAY = 86_400n;
 const tokens = { abi: parseAbi(['function mint(address,uint256)', 'function approve(address,uint256)']) };
@@ -83,13 +84,13 @@ class Sender {
     return (await this.world.transact({ from: this.admin, data, gas: '0x1c9c380' })).contractAddress;
   }
 
-  /** Deploys a contract of chain/world/Lending.sol. */
+  /** Deploys a contract of chain/world/Lending.sol or Allocating.sol. */
   async deployOwn(name, ...values) {
     const data = own[name].bytecode + encode(...values);
     return (await this.world.transact({ from: this.admin, data, gas: '0x1c9c380' })).contractAddress;
   }
 
-  /** Calls a function of a contract of chain/world/Lending.sol. */
+  /** Calls a function of a contract of chain/world/Lending.sol or Allocating.sol. */
   sendOwn(name, to, signature, ...values) {
     const data = `0x${own[name].functions[signature]}${encode(...values)}`;
     return this.world.transact({ from: this.admin, to, data });
@@ -208,7 +209,42 @@ async function aave(packages, sender, { usd, eth, usdFeed, weth }) {
   await sender.send(poolAt, pool, 'borrow', [usd, 500_000_000_000n, 2n, 0, admin]);
   await change('setReserveFreeze', eth, true);
   await change('setReservePause', eth, true);
-  return { pool: poolAt, dataProvider: dataAt };
+  return { pool: poolAt, dataProvider: dataAt, change };
+}
+
+/** What the curator of Morpho Vault V2 can do after a delay, and what the service counts as a risk. */
+const RISKY = [
+  'addAdapter(address)', 'removeAdapter(address)', 'increaseAbsoluteCap(bytes,uint256)', 'increaseRelativeCap(bytes,uint256)',
+  'setReceiveSharesGate(address)', 'setSendSharesGate(address)', 'setReceiveAssetsGate(address)', 'setForceDeallocatePenalty(address,uint256)',
+];
+export const delayOf = (signature) => BigInt(toFunctionSelector(signature).padEnd(66, '0'));
+
+/**
+ * A vault with the functions of Morpho Vault V2: of 1,000,000 half is in a vault of a curator, 200,000 in a market of the unknown oracle,
+ * 100,000 in the idle market, and the rest is idle. Deposits go to the curator's vault.
+ */
+async function allocating(sender, { usd, safe, blue, deposit }) {
+  const inner = await sender.deployOwn('CuratedVault', { text: 'Inner Vault' }, usd, safe, blue.morpho, DAY);
+  const vault = await sender.deployOwn('AllocatingVault', { text: 'Allocating Vault' }, usd, safe);
+  const adapters = {
+    vault: await sender.deployOwn('VaultAdapter', vault, inner),
+    market: await sender.deployOwn('MarketAdapter', vault, blue.morpho),
+    other: await sender.deployOwn('OtherAdapter', vault),
+  };
+  const send = (signature, ...values) => sender.sendOwn('AllocatingVault', vault, signature, ...values);
+  await deposit(vault, 1_000_000_000_000n);
+  for (const adapter of [adapters.vault, adapters.market]) await send('addAdapter(address)', adapter);
+  for (const signature of RISKY) await send('setTimelock(bytes4,uint256)', delayOf(signature), 3n * DAY);
+  await send('setCaps(address,uint256,uint256)', adapters.vault, 10n ** 13n, 10n ** 18n);
+  await send('setLiquidityAdapter(address)', adapters.vault);
+  await send('allocate(address,uint256)', adapters.vault, 500_000_000_000n);
+  const words = (params) => Object.values(params).map((value) => BigInt(value));
+  const market = 'allocateToMarket(address,(address,address,address,address,uint256),uint256)';
+  await send(market, adapters.market, ...words(blue.markets[1]), 200_000_000_000n);
+  await send(market, adapters.market, ...words(blue.markets[2]), 100_000_000_000n);
+  const idle = 'allocate((address,address,address,address,uint256),uint256)';
+  await sender.sendOwn('CuratedVault', inner, idle, ...words(blue.markets[2]), 500_000_000_000n);
+  return { vault, inner, adapters, send };
 }
 
 /** The first of three addresses. */
@@ -260,8 +296,9 @@ export async function deployProtocols(url) {
   // 3,000,000 USD of ether and 1,000,000 of dollars.
   await sender.sendOwn('Market', market, 'secure(address,address,uint128)', eth, ethFeed, 1_000n * 10n ** 18n);
   await sender.sendOwn('Market', market, 'secure(address,address,uint128)', usd, usdFeed, 1_000_000_000_000n);
+  const allocator = await allocating(sender, { usd, safe, blue, deposit });
   await world.finalize();
   const supplyTokens = { usd: await supplyTokenOf(world, lending.dataProvider, usd), eth: await supplyTokenOf(world, lending.dataProvider, eth) };
   const vaults = { plain, curated, credit, strategies, request, market, wethVault };
-  return { world, sender, tokens: { usd, eth }, feeds: { usd: usdFeed, eth: ethFeed, aggregator: weth.aggregator }, safe, timelock, blue, supplyTokens, vaults };
+  return { world, sender, tokens: { usd, eth }, feeds: { usd: usdFeed, eth: ethFeed, aggregator: weth.aggregator }, safe, timelock, blue, lending, allocator, supplyTokens, vaults };
 }

@@ -1,10 +1,10 @@
 //! The adapters of lending protocols against arbitrary answers: none of them panics, and every list keeps its bound.
 
 use proptest::prelude::*;
-use rds_chain::abi::Word;
+use rds_chain::abi::{Function, Word};
 use rds_chain::adapt::deposit_gate::{MAX_REASON_BYTES, RoundTrip, Trial};
 use rds_chain::adapt::question::{Answers, CallResult, Question};
-use rds_chain::adapt::{aave_v3, compound_v3, erc7540, euler_v2, metamorpho, morpho, yearn_v3};
+use rds_chain::adapt::{aave_v3, compound_v3, erc7540, euler_v2, metamorpho, morpho, morpho_vault_v2, yearn_v3};
 use rds_chain::failure::Failure;
 use rds_chain::{Address, Block, BlockHash, BlockId};
 
@@ -98,7 +98,12 @@ proptest! {
         }
         oracle.ask(aave_v3::emode_step(CONTRACT, mode));
         let emode = aave_v3::Emode::from_answers(&oracle.answers, CONTRACT, mode);
+        let is_defined = aave_v3::is_defined(&oracle.answers, CONTRACT, mode);
+        prop_assert!(emode.terms.is_err() || is_defined == Ok(true));
         prop_assert!(emode.terms.map_or(0, |terms| terms.label.len()) <= 256);
+        oracle.ask([aave_v3::name_question(OTHER)]);
+        let name = aave_v3::name(&oracle.answers, OTHER).unwrap_or_default();
+        prop_assert!(name.len() <= aave_v3::MAX_NAME && !name.contains('\0'));
     }
 
     #[test]
@@ -134,6 +139,52 @@ proptest! {
         }
         if let Ok(parts) = compound_v3::exposures(&oracle.answers, CONTRACT, &market) {
             prop_assert!([0, 1_000_000].contains(&parts.iter().map(|part| part.share_ppm).sum::<u32>()));
+        }
+    }
+
+    #[test]
+    fn morpho_vault_v2_reads_any_answers(
+        supply in proptest::collection::vec(result(), 1..60),
+        // The adapters must name their vault, or nothing else of them is looked at.
+        is_own: bool,
+        length in 0..4_u64,
+    ) {
+        let mut oracle = oracle(supply);
+        oracle.ask(morpho_vault_v2::first_step(CONTRACT));
+        let vault = morpho_vault_v2::Vault::from_answers(&oracle.answers, CONTRACT);
+        let _ = (vault.shortest_delay(), vault.gates.let_everybody_in(), vault.gates.let_everybody_out());
+        let vault = morpho_vault_v2::Vault { adapters: Ok(length), ..vault };
+        let questions = vault.adapter_step(CONTRACT);
+        prop_assert!(questions.len() <= 5);
+        oracle.ask(questions);
+        let contracts = vault.adapters(&oracle.answers, CONTRACT).unwrap_or_default();
+        let mut adapters = Vec::new();
+        for contract in contracts {
+            oracle.ask(morpho_vault_v2::Adapter::first_step(contract));
+            if is_own {
+                let parent = Question::new(contract, Function::ParentVault);
+                oracle.answers.insert(parent, Ok(Word::from_address(CONTRACT).0.to_vec()));
+            }
+            let adapter = morpho_vault_v2::Adapter::from_answers(&oracle.answers, CONTRACT, contract);
+            let questions = adapter.position_step();
+            prop_assert!(questions.len() <= 64);
+            oracle.ask(questions);
+            let questions = adapter.worth_step(&oracle.answers);
+            prop_assert!(questions.len() <= 256);
+            oracle.ask(questions);
+            oracle.ask(morpho_vault_v2::caps_step(CONTRACT, adapter.id()));
+            if let Ok(caps) = morpho_vault_v2::Caps::from_answers(&oracle.answers, CONTRACT, adapter.id()) {
+                prop_assert!(caps.relative_ppm <= 1_000_000);
+                prop_assert!(caps.absolute > 0 || caps.is_full());
+            }
+            adapters.push(adapter);
+        }
+        if let Ok(parts) = morpho_vault_v2::exposures(&oracle.answers, CONTRACT, &vault, &adapters) {
+            prop_assert!([0, 1_000_000].contains(&parts.iter().map(|part| part.share_ppm).sum::<u32>()));
+            // Whatever else the answers are, the assets are those that the adapters name and the vault has.
+            let named = adapters.iter().map(|adapter| adapter.real_assets.unwrap_or(0)).sum::<u128>();
+            let idle = parts.last().map_or(0, |part| part.assets);
+            prop_assert_eq!(parts.iter().map(|part| part.assets).sum::<u128>(), named + idle);
         }
     }
 

@@ -3,7 +3,8 @@
 use rds_chain::Address;
 use rds_chain::abi::Word;
 use rds_chain::adapt::question::{Answers, Question};
-use rds_chain::adapt::{Unknown, aave_v3, metamorpho, morpho, part};
+use rds_chain::adapt::morpho_vault_v2::{Adapter, Caps, Delay, Kind, Place, Vault};
+use rds_chain::adapt::{Unknown, aave_v3, metamorpho, morpho, morpho_vault_v2, part};
 use rds_chain::failure::{self, Response};
 use serde_json::Value;
 
@@ -11,7 +12,11 @@ struct Recorded(Value);
 
 impl Recorded {
     fn new() -> Self {
-        Self(serde_json::from_str(include_str!("../fixtures/lending.json")).unwrap())
+        Self::of(include_str!("../fixtures/lending.json"))
+    }
+
+    fn of(text: &str) -> Self {
+        Self(serde_json::from_str(text).unwrap())
     }
 
     fn known(&self, name: &str) -> Address {
@@ -245,4 +250,40 @@ fn an_efficiency_mode_of_aave_is_read_and_a_missing_one_is_implausible() {
     // This version has no lists of the assets of a mode.
     assert_eq!([mode.collateral, mode.borrowable, mode.ltv_zero], [Err(Unknown::NoAnswer); 3]);
     assert_eq!(aave_v3::Emode::from_answers(&answers, pool, 2).terms, Err(Unknown::Implausible));
+}
+
+/// The vault and its adapters are ours, because no package has the published ones; the markets are in Morpho Blue itself.
+#[test]
+fn a_vault_of_morpho_vault_v2_is_read_with_what_its_adapters_hold() {
+    let (recorded, mut answers) = (Recorded::of(include_str!("../fixtures/vault_v2.json")), Answers::new());
+    let (contract, inner) = (recorded.known("vault"), recorded.known("inner"));
+    recorded.ask(&mut answers, morpho_vault_v2::first_step(contract));
+    let vault = Vault::from_answers(&answers, contract);
+    assert_eq!((vault.asset, vault.total_assets), (Ok(recorded.known("usd")), Ok(1_000_000_000_000)));
+    assert_eq!(vault.shortest_delay(), Ok(Delay::Seconds(259_200)));
+    assert_eq!((vault.gates.let_everybody_in(), vault.gates.let_everybody_out()), (Ok(true), Ok(true)));
+    assert_eq!(vault.liquidity_adapter, Ok(Some(recorded.known("ofVault"))));
+    recorded.ask(&mut answers, vault.adapter_step(contract));
+    let contracts = vault.adapters(&answers, contract).unwrap();
+    assert_eq!(contracts, [recorded.known("ofVault"), recorded.known("ofMarkets")]);
+    recorded.ask(&mut answers, contracts.iter().flat_map(|it| Adapter::first_step(*it)));
+    let adapters: Vec<Adapter> = contracts.iter().map(|it| Adapter::from_answers(&answers, contract, *it)).collect();
+    assert_eq!(adapters[0].kind, Ok(Kind::Vault(inner)));
+    assert!(matches!(adapters[1].kind, Ok(Kind::Markets { length: 2, .. })), "{:?}", adapters[1]);
+    recorded.ask(&mut answers, adapters.iter().flat_map(Adapter::position_step));
+    let worth: Vec<Question> = adapters.iter().flat_map(|it| it.worth_step(&answers)).collect();
+    recorded.ask(&mut answers, worth);
+    let parts = morpho_vault_v2::exposures(&answers, contract, &vault, &adapters).unwrap();
+    let [held, lent, idle_market, idle] = &parts[..] else { panic!("{parts:?}") };
+    assert_eq!((held.place, held.share_ppm), (Place::Vault(inner), 500_000));
+    let Place::Market(market) = lent.place else { panic!("{lent:?}") };
+    assert_eq!((market.params.collateral_token, market.params.lltv_ppm()), (Some(recorded.known("eth")), Ok(625_000)));
+    assert!(matches!(idle_market.place, Place::Market(market) if market.params.collateral_token.is_none()));
+    assert_eq!((lent.share_ppm, idle_market.share_ppm), (200_000, 100_000));
+    assert_eq!((idle.place, idle.assets), (Place::Idle, 200_000_000_000));
+    recorded.ask(&mut answers, morpho_vault_v2::caps_step(contract, adapters[0].id()));
+    let caps = Caps::from_answers(&answers, contract, adapters[0].id()).unwrap();
+    let expected = Caps { absolute: 10_000_000_000_000, relative_ppm: 1_000_000, allocation: 500_000_000_000 };
+    assert_eq!(caps, expected);
+    assert!(!caps.is_full());
 }

@@ -55,6 +55,10 @@ contract CuratedVault is Vault {
         }
     }
 
+    function previewRedeem(uint256 shares) external view returns (uint256) {
+        return convertToAssets(shares);
+    }
+
     function supplyQueueLength() external view returns (uint256) {
         return markets.length;
     }

@@ -128,12 +128,12 @@ contract Vault {
         return totalSupply == 0 ? assets * 10 ** (decimals - asset.decimals()) : assets * totalSupply / totalAssets();
     }
 
-    function maxDeposit(address) public view returns (uint256) {
+    function maxDeposit(address) public view virtual returns (uint256) {
         if (cap == type(uint256).max) return cap;
         return cap > totalAssets() ? cap - totalAssets() : 0;
     }
 
-    function maxRedeem(address holder) external view returns (uint256) {
+    function maxRedeem(address holder) external view virtual returns (uint256) {
         return balanceOf[holder];
     }
 

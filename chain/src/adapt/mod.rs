@@ -5,7 +5,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`erc4626`], [`erc7540`], [`yearn_v3`], [`metamorpho`] | vaults |
+//! | [`erc4626`], [`erc7540`], [`yearn_v3`], [`metamorpho`], [`morpho_vault_v2`] | vaults |
 //! | [`aave_v3`], [`compound_v3`], [`euler_v2`], [`morpho`] | lending markets |
 //! | [`morpho_oracle`] | what the price of a market of Morpho Blue is made of |
 //! | [`deposit_gate`] | whether a deposit and its redemption go through, simulated in one call |
@@ -31,6 +31,7 @@ pub mod holders;
 pub mod metamorpho;
 pub mod morpho;
 pub mod morpho_oracle;
+pub mod morpho_vault_v2;
 pub mod part;
 pub mod question;
 mod scale;

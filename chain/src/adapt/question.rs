@@ -78,6 +78,8 @@ fn returns_more_than_a_word(function: Function) -> bool {
             | F::GetDefaultQueue
             | F::Strategies
             | F::GetAssetInfo
+            | F::GetMarketId
+            | F::MarketParamsList
     )
 }
 

@@ -4,6 +4,7 @@ use super::fact::observations;
 use rds_shared::model::market::{MarketShape, MarketSource};
 use rds_shared::model::status::{BorrowStatus, DepositStatus};
 use rds_shared::rules::hub_spoke;
+use rds_shared::scoring::provenance::ChainEvidence;
 use serde::{Deserialize, Serialize};
 
 observations! {
@@ -36,6 +37,9 @@ observations! {
         /// Whether the protocol itself lists the market.
         #[serde(default = "super::yes")]
         is_protocol_listed: bool,
+        /// Where it was read on a chain; absent for what a source stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<ChainEvidence>,
     }
 
     /// Totals that a protocol reports for a pair-shaped market. Null means "not observed".
@@ -72,7 +76,7 @@ observations! {
         hub_address: Option<String>,
         /// The protocol's part of the interest, as a fraction.
         fee_rate: Option<f64>,
-        /// The gates of a hub-and-spoke reserve; absent if neither was read.
+        /// The gates of a hub-and-spoke reserve, absent if neither was read; or what a pool allows with a reserve whose supply token is no vault.
         gates: Option<Gates>,
         /// Derived from the gates; not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
@@ -86,6 +90,9 @@ observations! {
         /// False once the market no longer lists it.
         #[serde(default = "super::yes")]
         is_active: bool,
+        /// Where it was read on a chain; absent for what a source stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<ChainEvidence>,
     }
 
     /// One asset of a liquidity hub, from which the reserves of spokes draw. A hub is not a market.
@@ -139,10 +146,13 @@ observations! {
         /// False once the market no longer has it.
         #[serde(default = "super::yes")]
         is_active: bool,
+        /// Where it was read on a chain; absent for what a source stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<ChainEvidence>,
     }
 }
 
-/// The gates of a hub-and-spoke reserve; a gate that was not read is null.
+/// The gates of a hub-and-spoke reserve; a gate that was not read is null. A pool has the flags of a spoke and the limits of a hub itself.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gates {

@@ -50,6 +50,7 @@ impl Adapter for LendingEmodes {
             borrowable_assets: row.borrowable_assets,
             ltv_zero_assets: row.ltv_zero_assets,
             is_active: true,
+            evidence: None,
         }))])
     }
 }

@@ -172,6 +172,7 @@ impl Adapter for LendingReserves {
             collateral_asset_symbol: None,
             lltv: None,
             is_protocol_listed: true,
+            evidence: None,
         };
         // A spoke may have reserves of one asset from several hubs, so the hub is part of the reserve's name.
         let reserve = match &row.hub_name {
@@ -197,6 +198,7 @@ impl Adapter for LendingReserves {
             deposit_status: None,
             deposit_capacity_usd: None,
             is_active: true,
+            evidence: None,
         };
         Observed::As(vec![Observation::Market(Box::new(market)), Observation::MarketReserve(Box::new(reserve))])
     }

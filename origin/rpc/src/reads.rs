@@ -61,6 +61,8 @@ pub enum Adapter {
     Erc7540,
     /// Vaults of MetaMorpho, which lend in markets of Morpho Blue.
     Metamorpho,
+    /// Vaults of Morpho Vault V2, which give their asset to adapters.
+    MorphoVaultV2,
     /// Vaults of Euler v2.
     EulerV2,
     /// Vaults of Yearn v3, which put their asset into other vaults.
@@ -75,6 +77,11 @@ impl Adapter {
     /// Whether the vaults have the functions of ERC-4626.
     pub fn is_erc4626(self) -> bool {
         !matches!(self, Adapter::AaveV3 | Adapter::CompoundV3)
+    }
+
+    /// Whether the vaults' limits of deposits and withdrawals say anything. Those of Morpho Vault V2 are always 0.
+    pub fn has_limits(self) -> bool {
+        !matches!(self, Adapter::MorphoVaultV2)
     }
 }
 

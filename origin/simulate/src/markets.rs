@@ -283,6 +283,7 @@ impl Place {
             collateral_asset_symbol: pair.map(|pair| symbol(pair.collateral)),
             lltv: pair.map(|pair| pair.lltv),
             is_protocol_listed: pair.is_none_or(|pair| pair.listed),
+            evidence: None,
         }
     }
 
@@ -305,6 +306,7 @@ impl Place {
             deposit_status: None,
             deposit_capacity_usd: None,
             is_active: true,
+            evidence: None,
         }))
     }
 
@@ -326,6 +328,7 @@ impl Place {
             borrowable_assets: vec![address("pny"), address("flrn")],
             ltv_zero_assets: vec![address("mrg")],
             is_active: true,
+            evidence: None,
         }))
     }
 }

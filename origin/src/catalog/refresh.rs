@@ -21,7 +21,7 @@ use tokio::time::timeout;
 pub const POLL: Duration = Duration::from_secs(1);
 
 /// Kinds of facts that markets are built from, apart from their member vaults.
-const MARKET_KINDS: [&str; 5] = ["market", "market_state", "market_reserve", "chain", "protocol"];
+const MARKET_KINDS: [&str; 6] = ["market", "market_state", "market_reserve", "chain", "protocol", "chain_retraction"];
 /// Kinds of facts that feeds are built from.
 const FEED_KINDS: [&str; 2] = ["oracle_feed", "chain"];
 /// Kinds of facts that the security registry and the loss board are built from.

@@ -58,10 +58,10 @@ pub(super) async fn read(
 /// How the owners of a protocol's vaults are named, and how long the vault itself makes them wait.
 ///
 /// In MetaMorpho the owner and the curator can raise the risk, after the vault's own delay; fees and the division among markets that are
-/// already allowed change at once.
+/// already allowed change at once. In Morpho Vault V2 the curator can, whom the owner appoints at once; allocators only divide.
 pub(super) fn options(adapter: Adapter, own_delay: u64) -> Options {
     let more_owners = match adapter {
-        Adapter::Metamorpho => vec![Function::Curator],
+        Adapter::Metamorpho | Adapter::MorphoVaultV2 => vec![Function::Curator],
         Adapter::EulerV2 => vec![Function::GovernorAdmin],
         Adapter::YearnV3 => vec![Function::RoleManager],
         Adapter::Erc4626 | Adapter::Erc7540 | Adapter::AaveV3 | Adapter::CompoundV3 => Vec::new(),

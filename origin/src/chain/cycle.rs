@@ -119,6 +119,7 @@ pub(super) async fn run(
     let committed = u64::try_from(read.readings.len()).unwrap_or(u64::MAX);
     read.assets.into_iter().for_each(|it| add(&mut batch, Observation::Asset(Box::new(it)), meter));
     read.feeds.into_iter().for_each(|it| add(&mut batch, Observation::OracleFeed(Box::new(it)), meter));
+    read.markets.into_iter().for_each(|it| add(&mut batch, it, meter));
     read.readings.into_iter().for_each(|it| add(&mut batch, Observation::ChainReading(Box::new(it)), meter));
     read.exposures.into_iter().for_each(|it| add(&mut batch, Observation::Exposure(it), meter));
     read.holders.into_iter().for_each(|it| add(&mut batch, Observation::HolderSnapshot(it), meter));

@@ -8,6 +8,7 @@
 //! | `asked.rs` | answers to the questions of adapters |
 //! | `state.rs` | amounts, prices and limits of vaults |
 //! | `exposures.rs` | what vaults hold |
+//! | `markets.rs` | lending pools as markets |
 //! | `feeds.rs` | price feeds |
 //! | `holders.rs` | who holds a vault's shares |
 //! | `discovery.rs` | vaults that the registry does not have |
@@ -34,6 +35,9 @@ mod exposures;
 mod feeds;
 pub mod halt;
 mod holders;
+mod markets;
+#[cfg(test)]
+mod markets_tests;
 mod meters;
 mod observed;
 mod state;

@@ -8,7 +8,7 @@ use rds_chain::{Address, Block, hex};
 use rds_facts::fact::Kind;
 use rds_facts::{At, ChainReading, ReadField};
 use rds_rpc::ask::AgreedAnswer;
-use rds_shared::scoring::provenance::{CallMethod, ChainCall};
+use rds_shared::scoring::provenance::{CallMethod, ChainCall, ChainEvidence};
 use rds_shared::wire::Timestamp;
 use serde_json::Value;
 
@@ -63,6 +63,21 @@ impl ReadBlock {
             block_hash: self.hash.clone(),
             calls: from.iter().map(|seen| seen.call.clone()).collect(),
             agreed: from.iter().map(|seen| seen.agreed).min()?,
+            asked: self.asked,
+        })
+    }
+}
+
+impl ReadBlock {
+    /// The evidence of what follows from these answers; `None` without answers.
+    pub fn evidence(&self, from: Vec<AgreedCall>) -> Option<ChainEvidence> {
+        let agreed = from.iter().map(|seen| seen.agreed).min()?;
+        Some(ChainEvidence {
+            chain_id: u64::try_from(self.chain_id).unwrap_or_default(),
+            block_number: u64::try_from(self.number).unwrap_or_default(),
+            block_hash: self.hash.clone(),
+            calls: from.into_iter().map(|seen| seen.call).collect(),
+            agreed,
             asked: self.asked,
         })
     }

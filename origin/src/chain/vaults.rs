@@ -1,12 +1,12 @@
 //! What is read of the vaults of one chain at one block.
 
-use super::adapters::{self, Adapted, Holdings, Registry, Site};
+use super::adapters::{self, Adapted, Holdings, PoolMarket, Registry, Site};
 use super::asked::Asked;
 use super::exposures::{self, Managed};
 use super::holders::{self, Tried};
 use super::meters::ChainMeter;
 use super::observed::{AgreedCall, REWRITE_SECONDS, ReadBlock};
-use super::{control, discovery, feeds, state};
+use super::{control, discovery, feeds, markets, state};
 use rds_chain::{Address, Block};
 use rds_engine::ingest::{Observation, is_permitted};
 use rds_facts::{Asset, ChainReading, Exposure, HolderSnapshot, OracleFeed, ReadField};
@@ -14,7 +14,7 @@ use rds_rpc::agree::Reader;
 use rds_rpc::reads::{Adapter, Reads};
 use rds_store::chains::{self, OfVault, ReadVault};
 use rds_store::{At, Db, StoreError};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -24,6 +24,8 @@ pub(super) struct Read {
     /// Assets that vaults hold and that the registry does not have yet.
     pub assets: Vec<Asset>,
     pub feeds: Vec<OracleFeed>,
+    /// Markets with their reserves and efficiency modes.
+    pub markets: Vec<Observation>,
     pub readings: Vec<ChainReading>,
     pub exposures: Vec<Exposure>,
     pub holders: Vec<HolderSnapshot>,
@@ -82,7 +84,8 @@ impl Cycle<'_> {
 
         let mut asked = Asked::default();
         let mut read = Read::default();
-        let found = self.found(reader, &vaults, &mut registry, &mut asked, &mut read).await;
+        let (found, pools) = self.found(reader, &vaults, &mut registry, &mut asked, &mut read).await;
+        read.markets = markets::observations(db, at, &pools).await?;
         let sources: BTreeSet<Address> =
             found.iter().filter_map(|it| it.holdings.as_ref()).flat_map(|it| it.sources.iter().copied()).collect();
         let known_feeds = chains::feeds(db, at.chain_id).await?;
@@ -138,7 +141,7 @@ impl Cycle<'_> {
         is_permitted
     }
 
-    /// What the vaults' own contracts show, and those of their protocols.
+    /// What the vaults' own contracts show, and those of their protocols; and the pools of those of Aave v3.
     async fn found(
         &self,
         reader: &mut Reader,
@@ -146,7 +149,7 @@ impl Cycle<'_> {
         registry: &mut Registry,
         asked: &mut Asked,
         read: &mut Read,
-    ) -> Vec<Found> {
+    ) -> (Vec<Found>, Vec<PoolMarket>) {
         let Cycle { block, at, reads, .. } = *self;
         let adapter =
             |vault: &ReadVault| reads.protocols.get(&vault.protocol_id).map_or(Adapter::Erc4626, |it| it.adapter);
@@ -175,8 +178,12 @@ impl Cycle<'_> {
         let mut managed = Vec::new();
         for ((place, asked), state) in standard.iter().zip(&of_standard).zip(std::mem::take(&mut states.vaults)) {
             let (Some(found), Some((vault, _))) = (found.get_mut(*place), vaults.get(*place)) else { continue };
+            let mut readings = state.readings;
+            if !adapter(vault).has_limits() {
+                readings.retain(|it| !matches!(it.field, ReadField::DepositStatus | ReadField::DepositCapacityUsd));
+            }
             *found = Found {
-                readings: state.readings,
+                readings,
                 is_disputed: state.is_disputed,
                 seen: state.seen,
                 holdings: None,
@@ -206,6 +213,9 @@ impl Cycle<'_> {
             // Everything is asked already; this only finds the new ids.
             adapted = self.adapted(reader, &by_adapter, vaults, registry, &prices, asked).await;
         }
+        let tokens = by_adapter.get(&Adapter::AaveV3).into_iter().flatten().filter_map(|place| vaults.get(*place));
+        let tokens: Vec<(&str, Address)> = tokens.map(|(it, token)| (it.protocol_id.as_str(), *token)).collect();
+        let pools = adapters::pools(self.site(reader, registry, &prices), &tokens, asked).await;
         for (place, adapted) in adapted {
             let Some(found) = found.get_mut(place) else { continue };
             found.readings.extend(adapted.readings);
@@ -217,7 +227,16 @@ impl Cycle<'_> {
         for (operator, count) in states.dissent {
             *asked.dissent.entry(operator).or_default() += count;
         }
-        found
+        (found, pools)
+    }
+
+    fn site<'s>(
+        &'s self,
+        reader: &'s Reader,
+        registry: &'s Registry,
+        prices: &'s BTreeMap<Address, state::Price>,
+    ) -> Site<'s> {
+        Site { reader, block: self.block, at: self.at, reads: self.reads, registry, prices }
     }
 
     /// What the adapters read, by the vault's place.
@@ -230,7 +249,7 @@ impl Cycle<'_> {
         prices: &BTreeMap<Address, state::Price>,
         asked: &mut Asked,
     ) -> Vec<(usize, Adapted)> {
-        let site = Site { reader, block: self.block, at: self.at, reads: self.reads, registry, prices };
+        let site = self.site(reader, registry, prices);
         let mut all = Vec::new();
         for (adapter, places) in by_adapter.iter().filter(|(adapter, _)| **adapter != Adapter::Erc4626) {
             let of_adapter: Vec<state::Vault<'_>> = places
@@ -275,11 +294,11 @@ fn review(
 
 /// The readings of a vault that are written: all of them if one is new, so that a row of its history is whole.
 fn changed(readings: Vec<ChainReading>, known: &OfVault, now: At) -> Vec<ChainReading> {
-    // A null is written only for a field that had a value.
-    let readings: Vec<ChainReading> = readings
-        .into_iter()
-        .filter(|it| !it.value.is_null() || known.get(&it.field).is_some_and(|known| !known.value.is_null()))
-        .collect();
+    // That nothing is known any more is written only for a field that had a value.
+    let says_nothing = |value: &Value| value.is_null() || *value == json!("unknown");
+    let had_value = |it: &ChainReading| known.get(&it.field).is_some_and(|known| !says_nothing(&known.value));
+    let readings: Vec<ChainReading> =
+        readings.into_iter().filter(|it| !says_nothing(&it.value) || had_value(it)).collect();
     let is_new = |reading: &ChainReading| match known.get(&reading.field) {
         Some(known) => known.value != reading.value || now.0.seconds_since(known.observed_at.0) >= REWRITE_SECONDS,
         None => true,

@@ -84,6 +84,13 @@ impl Emode {
     }
 }
 
+/// Whether the pool has the mode, by the answer to the first question of [`emode_step`]: of a mode that it does not have, all terms are 0.
+pub fn is_defined(answers: &Answers, pool: Address, mode: u8) -> Value<bool> {
+    let data = answers.data(&question(pool, mode, Function::GetEModeCategoryData))?.nested(0)?;
+    let terms = [data.word(0)?, data.word(1)?, data.word(2)?];
+    Ok(terms.iter().any(|term| *term != Word::ZERO))
+}
+
 /// The answer's struct: loan-to-value, threshold, bonus, price source, label.
 fn terms(answer: Data<'_>) -> Value<Terms> {
     let data = answer.nested(0)?;
@@ -128,6 +135,20 @@ mod tests {
         }
         assert_eq!(read(9_300, 9_500, 10_100, &[0xff]), Err(Unknown::Implausible));
         assert_eq!(read(9_300, 9_500, 10_100, &[b'a'; 257]), Err(Unknown::Implausible));
+    }
+
+    #[test]
+    fn only_a_mode_whose_terms_are_all_zero_is_none_of_the_pools() {
+        let defined = |terms: [u128; 3]| {
+            let content = terms.into_iter().chain([0]).map(Word::from_u128).fold(Call::tuple(), Call::word);
+            let mut data = Word::from_u128(32).0.to_vec();
+            data.extend(content.bytes(b"").encode());
+            let mut answers = Answers::new();
+            answers.insert(question(POOL, 1, Function::GetEModeCategoryData), Ok(data));
+            is_defined(&answers, POOL, 1)
+        };
+        assert_eq!([defined([0; 3]), defined([1, 0, 0]), defined([0, 2, 3])], [Ok(false), Ok(true), Ok(true)]);
+        assert_eq!(is_defined(&Answers::new(), POOL, 1), Err(Unknown::Unread));
     }
 
     #[test]

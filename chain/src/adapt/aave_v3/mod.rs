@@ -8,17 +8,20 @@ mod configuration;
 mod emode;
 
 pub use configuration::Configuration;
-pub use emode::{Emode, MAX_EMODES, Reserves, Terms, emode_step};
+pub use emode::{Emode, MAX_EMODES, Reserves, Terms, emode_step, is_defined};
 
 use super::question::{Answers, Question, nonzero};
 use super::scale::{ppm_of, ray_to_ppm};
 use super::{Unknown, Value};
 use crate::abi::{Function, Word};
 use crate::block::Address;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Aave's own maximum number of reserves of a pool.
 pub const MAX_RESERVES: usize = 128;
+/// A longer name of a market is implausible.
+pub const MAX_NAME: usize = 100;
 /// Decimals of an oracle's prices: 8 where the base currency is the US dollar, 18 where it is the network's own.
 const MAX_PRICE_UNIT: u128 = 1_000_000_000_000_000_000;
 
@@ -38,15 +41,40 @@ pub fn first_step(pool: Address) -> Vec<Question> {
     [Function::GetReservesList, Function::AddressesProvider].map(|function| Question::new(pool, function)).into()
 }
 
-/// The pool's reserves, at most [`MAX_RESERVES`], in the order of their indices. Implausible if a reserve is listed twice, or if one is
+/// The pool's reserves, at most [`MAX_RESERVES`], in the order of their indices, which may have gaps. Implausible if a reserve is listed twice, or if one is
 /// the zero address.
 pub fn reserves(answers: &Answers, pool: Address) -> Value<Vec<Address>> {
     answers.addresses(&Question::new(pool, Function::GetReservesList), MAX_RESERVES)
 }
 
+/// The question that shows whether [`reserves`] has gaps; `None` for an empty list.
+pub fn order_question(pool: Address, reserves: &[Address]) -> Option<Question> {
+    let last = u16::try_from(reserves.len()).ok()?.checked_sub(1)?;
+    Some(Question::with(pool, Function::GetReserveAddressById, &[Word::from_u128(last.into())]))
+}
+
+/// Whether the place of each reserve in the list is its index, by which efficiency modes name it. Where a reserve was dropped, those after
+/// it move up in the list and keep their indices; then the last one's index is greater than its place.
+pub fn is_in_order(answers: &Answers, pool: Address, reserves: &[Address]) -> Value<bool> {
+    let Some(question) = order_question(pool, reserves) else { return Ok(true) };
+    Ok(reserves.last() == Some(&answers.address(&question)?))
+}
+
 /// The pool's addresses provider.
 pub fn addresses_provider(answers: &Answers, pool: Address) -> Value<Address> {
     answers.contract(&Question::new(pool, Function::AddressesProvider))
+}
+
+/// The question for the name that the pool's administrators gave their market.
+pub fn name_question(addresses_provider: Address) -> Question {
+    Question::new(addresses_provider, Function::GetMarketId)
+}
+
+/// The answer to [`name_question`]: a text of 1 to [`MAX_NAME`] bytes without control characters.
+pub fn name(answers: &Answers, addresses_provider: Address) -> Value<String> {
+    let name = answers.data(&name_question(addresses_provider))?.string(0, MAX_NAME)?.trim();
+    let is_plausible = !name.is_empty() && !name.chars().any(char::is_control);
+    if is_plausible { Ok(name.into()) } else { Err(Unknown::Implausible) }
 }
 
 /// The questions of the second step.

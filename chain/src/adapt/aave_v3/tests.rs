@@ -87,3 +87,32 @@ fn the_contracts_lead_from_the_pool_to_its_reserves() {
     }
     assert_eq!(Contracts::from_answers(&answers, CONTRACTS.pool, provider), Ok(CONTRACTS));
 }
+
+#[test]
+fn a_dropped_reserve_is_noticed_by_the_index_of_the_last_one() {
+    let (pool, last) = (CONTRACTS.pool, Address([8; 20]));
+    let in_order = |named: Option<Address>| {
+        let mut answers = Answers::new();
+        let question = order_question(pool, &[ASSET, last]).unwrap();
+        let answer = named.map(|it| Word::from_address(it).0.to_vec()).ok_or(Failure::Transport);
+        answers.insert(question, answer);
+        is_in_order(&answers, pool, &[ASSET, last])
+    };
+    assert_eq!([in_order(Some(last)), in_order(Some(ASSET))], [Ok(true), Ok(false)]);
+    assert_eq!(in_order(None), Err(Unknown::Unread));
+    assert_eq!((order_question(pool, &[]), is_in_order(&Answers::new(), pool, &[])), (None, Ok(true)));
+}
+
+#[test]
+fn a_market_has_the_name_that_its_provider_gives_it() {
+    let provider = Address([4; 20]);
+    let named = |text: &[u8]| {
+        let mut answers = Answers::new();
+        answers.insert(name_question(provider), Ok(crate::abi::Call::tuple().bytes(text).encode()));
+        name(&answers, provider)
+    };
+    assert_eq!(named(b" Aave Ethereum Market ").as_deref(), Ok("Aave Ethereum Market"));
+    for strange in [&b" "[..], b"a\0b", &[0xff], &[b'a'; MAX_NAME + 1]] {
+        assert_eq!(named(strange), Err(Unknown::Implausible), "{strange:?}");
+    }
+}

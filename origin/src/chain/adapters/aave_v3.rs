@@ -8,6 +8,7 @@ use super::{Adapted, Readings, Site, each};
 use rds_chain::abi::Word;
 use rds_chain::adapt::aave_v3::{self, Configuration, Contracts, Emode, MAX_EMODES, Reserve, Totals};
 use rds_chain::adapt::question::Question;
+use rds_chain::adapt::{Unknown, Value};
 use rds_chain::{Address, Block};
 use rds_facts::ReadField;
 use rds_rpc::agree::Reader;
@@ -22,10 +23,10 @@ pub(super) async fn assets(reader: &Reader, block: &Block, vaults: &[Vault<'_>],
 }
 
 /// A pool with its reserves, in the order of their indices, and its efficiency modes.
-struct Pool {
-    contracts: Contracts,
-    reserves: Vec<(Address, Reserve)>,
-    emodes: Vec<(u8, Emode)>,
+pub(super) struct Pool {
+    pub contracts: Contracts,
+    pub reserves: Vec<(Address, Reserve)>,
+    pub emodes: Vec<(u8, Emode)>,
 }
 
 pub(super) async fn read(site: Site<'_>, vaults: &[Vault<'_>], asked: &mut Asked) -> Vec<Adapted> {
@@ -42,7 +43,8 @@ pub(super) async fn read(site: Site<'_>, vaults: &[Vault<'_>], asked: &mut Asked
     all.map(|((id, contract), named)| adapted(site, id, *contract, named, &pools, &sources, asked)).collect()
 }
 
-async fn pools(site: Site<'_>, addresses: &BTreeSet<Address>, asked: &mut Asked) -> BTreeMap<Address, Pool> {
+/// The pools at these addresses. Everything is asked at most once.
+pub(super) async fn pools(site: Site<'_>, addresses: &BTreeSet<Address>, asked: &mut Asked) -> BTreeMap<Address, Pool> {
     let Site { reader, block, .. } = site;
     asked.ask(reader, block, addresses.iter().flat_map(|pool| aave_v3::first_step(*pool)).collect()).await;
     let providers: Vec<(Address, Address)> = addresses
@@ -70,15 +72,33 @@ async fn pools(site: Site<'_>, addresses: &BTreeSet<Address>, asked: &mut Asked)
         let exists = |mode: &u8| Emode::from_answers(asked.answers(), *pool, *mode).terms.is_ok();
         questions.extend((1..=MAX_EMODES).filter(exists).flat_map(|mode| aave_v3::emode_step(*pool, mode)));
     }
+    questions.extend(contracts.iter().filter_map(|it| aave_v3::order_question(it.pool, &assets(it, asked))));
     asked.ask(reader, block, questions).await;
     let pool = |contracts: Contracts| {
         let reserve = |asset: Address| (asset, Reserve::from_answers(asked.answers(), &contracts, asset));
-        let emode = |mode: u8| (mode, Emode::from_answers(asked.answers(), contracts.pool, mode));
-        let reserves = assets(&contracts, asked).into_iter().map(reserve).collect();
+        let listed = assets(&contracts, asked);
+        let in_order = aave_v3::is_in_order(asked.answers(), contracts.pool, &listed);
+        let emode =
+            |mode: u8| (mode, known_members(Emode::from_answers(asked.answers(), contracts.pool, mode), in_order));
+        let reserves = listed.into_iter().map(reserve).collect();
         let emodes = (1..=MAX_EMODES).map(emode).filter(|(_, emode)| emode.terms.is_ok()).collect();
         (contracts.pool, Pool { contracts, reserves, emodes })
     };
     contracts.into_iter().map(pool).collect()
+}
+
+/// The mode without its lists of reserves if their indices are not the places in the list of reserves.
+fn known_members(mut emode: Emode, in_order: Value<bool>) -> Emode {
+    let unknown = match in_order {
+        Ok(true) => return emode,
+        Ok(false) => Unknown::Implausible,
+        Err(unknown) => unknown,
+    };
+    for list in [&mut emode.collateral, &mut emode.borrowable, &mut emode.ltv_zero] {
+        // A list that the pool's version does not have is none that is unknown.
+        *list = list.and(Err(unknown));
+    }
+    emode
 }
 
 fn adapted(
@@ -217,10 +237,17 @@ impl Pool {
         }
         let modes = self.emodes.iter().flat_map(|(mode, _)| aave_v3::emode_step(self.contracts.pool, *mode));
         from.extend(modes);
+        from.extend(self.order_question().filter(|_| !self.emodes.is_empty()));
         let feeds = self.reserves.iter().filter_map(|(_, reserve)| reserve.price_source.ok().flatten());
         let feeds = feeds.flat_map(|feed| sources.questions(feed));
         let from = asked.evidence(from.iter().chain(feeds));
         Some(Holdings::shares_unknown(site.registry, members, from))
+    }
+
+    /// The question that shows that modes name the reserves by their places in the list.
+    pub(super) fn order_question(&self) -> Option<Question> {
+        let listed: Vec<Address> = self.reserves.iter().map(|(asset, _)| *asset).collect();
+        aave_v3::order_question(self.contracts.pool, &listed)
     }
 
     /// The highest loan-to-value that a loan against the reserve may have before it is liquidated, in parts per million; `None` if a mode's
@@ -232,7 +259,7 @@ impl Pool {
             let is_member = match collateral {
                 Ok(reserves) => reserves.contains(index),
                 // Before version 3.2 the reserve names its mode.
-                Err(rds_chain::adapt::Unknown::NoAnswer) => configuration.emode == Some(*mode),
+                Err(Unknown::NoAnswer) => configuration.emode == Some(*mode),
                 Err(_) => return None,
             };
             if is_member {

@@ -7,6 +7,8 @@ use super::price_source::PriceSources;
 use super::{Adapted, Readings, Site, each, fraction};
 use rds_chain::Address;
 use rds_chain::abi::{Function, Word};
+use rds_chain::adapt::metamorpho::Exposure;
+use rds_chain::adapt::morpho::Params;
 use rds_chain::adapt::part::Part;
 use rds_chain::adapt::question::Question;
 use rds_chain::adapt::{Value, metamorpho, morpho};
@@ -25,7 +27,7 @@ struct Lender {
 }
 
 /// One market in which a vault has assets.
-type Lent = Part<metamorpho::Exposure>;
+type Lent = Part<Exposure>;
 
 pub(super) async fn read(site: Site<'_>, vaults: &[Vault<'_>], asked: &mut Asked) -> Vec<Adapted> {
     let Site { reader, block, .. } = site;
@@ -97,7 +99,10 @@ impl Lender {
             let oracles = lent.iter().filter_map(|part| part.place.params.oracle);
             let shown: Vec<&Question> = oracles.flat_map(|oracle| sources.questions(oracle)).collect();
             let from = asked.evidence(list.iter().chain(shown));
-            let members = lent.iter().map(|part| member(part, self.vault.asset, sources)).collect();
+            let member = |Lent { place: Exposure { params, .. }, share_ppm, .. }: &Lent| {
+                member(params, *share_ppm, self.vault.asset.unwrap_or(params.loan_token), sources)
+            };
+            let members = lent.iter().map(member).collect();
             Holdings::observed(site.registry, members, from)
         });
         Adapted {
@@ -143,15 +148,14 @@ impl Lender {
     }
 }
 
-/// A market as what its loans are secured with; an idle market as the vault's own asset.
-fn member(part: &Lent, asset: Value<Address>, sources: &PriceSources) -> Member {
-    let params = &part.place.params;
+/// A market as what its loans are secured with; an idle market as `asset`, that of the vault.
+pub(super) fn member(params: &Params, share_ppm: u32, asset: Address, sources: &PriceSources) -> Member {
     match params.collateral_token {
         Some(collateral) => Member {
             source: params.oracle.map(|oracle| sources.of(oracle)),
             lltv_ppm: params.lltv_ppm().ok(),
-            ..Member::held(collateral, part.share_ppm)
+            ..Member::held(collateral, share_ppm)
         },
-        None => Member::held(asset.unwrap_or(params.loan_token), part.share_ppm),
+        None => Member::held(asset, share_ppm),
     }
 }

@@ -3,9 +3,10 @@
 //! | file | vaults |
 //! |---|---|
 //! | `metamorpho.rs` | of MetaMorpho |
+//! | `morpho_vault_v2.rs` | of Morpho Vault V2 |
 //! | `euler_v2.rs` | of Euler v2 |
 //! | `yearn_v3.rs` | of Yearn v3 |
-//! | `aave_v3.rs` | supply tokens of Aave v3 |
+//! | `aave_v3.rs`, `pool_market.rs` | supply tokens of Aave v3, and their pools |
 //! | `compound_v3.rs` | markets of Compound v3 |
 //! | `erc7540.rs` | asynchronous vaults |
 //! | `price_source.rs` | what a lending market takes its prices from |
@@ -19,10 +20,15 @@ mod erc7540;
 mod euler_v2;
 mod members;
 mod metamorpho;
+mod morpho_vault_v2;
+mod pool_market;
 mod price_source;
 mod yearn_v3;
 
 pub(super) use members::{Holdings, Registry};
+#[cfg(test)]
+pub(super) use pool_market::{ModeTerms, ReserveTerms};
+pub(super) use pool_market::{PoolMarket, PoolMode, PoolReserve, read as pools};
 
 use super::asked::Asked;
 use super::observed::{AgreedCall, ReadBlock};
@@ -67,6 +73,7 @@ pub(super) async fn read(site: Site<'_>, adapter: Adapter, vaults: &[Vault<'_>],
         Adapter::Erc4626 => vaults.iter().map(|_| Adapted::default()).collect(),
         Adapter::Erc7540 => erc7540::read(site, vaults, asked).await,
         Adapter::Metamorpho => metamorpho::read(site, vaults, asked).await,
+        Adapter::MorphoVaultV2 => morpho_vault_v2::read(site, vaults, asked).await,
         Adapter::EulerV2 => euler_v2::read(site, vaults, asked).await,
         Adapter::YearnV3 => yearn_v3::read(site, vaults, asked).await,
         Adapter::AaveV3 => aave_v3::read(site, vaults, asked).await,

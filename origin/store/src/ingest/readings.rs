@@ -105,7 +105,7 @@ pub async fn confirm(tx: &mut Tx<'_>, synced: &[String]) -> Result<Vec<String>, 
 }
 
 /// Takes back what was read of the chain from block `from_block` on: readings, the points of histories that came from them, exposures and
-/// holders, and the answers of its feeds.
+/// holders, reserves and efficiency modes of markets, and the answers of its feeds.
 /// Returns the vaults that lost something; their rows show the older readings once [`apply`] has run.
 pub async fn retract(tx: &mut Tx<'_>, chain_id: i64, from_block: i64) -> Result<Vec<String>, StoreError> {
     // A vault of which only events of the fork told. It is active again once it is found again.
@@ -131,6 +131,15 @@ pub async fn retract(tx: &mut Tx<'_>, chain_id: i64, from_block: i64) -> Result<
     let feeds = "UPDATE oracle_feed SET observed_at = 'epoch', content_hash = '', last_answer = NULL, last_update_at = NULL \
          WHERE chain_id = $1 AND source = 'chain:' || $1";
     sqlx::query(feeds).bind(chain_id).execute(&mut **tx).await?;
+    // A market keeps its id, so its row stays, as old as possible. Its reserves and modes are read again with the next block.
+    let read_from = "(evidence->>'chain_id')::bigint = $1 AND (evidence->>'block_number')::bigint >= $2";
+    for lost in [
+        format!("DELETE FROM market_reserve WHERE {read_from}"),
+        format!("DELETE FROM market_emode WHERE {read_from}"),
+        format!("UPDATE market SET observed_at = 'epoch', content_hash = '', evidence = NULL WHERE {read_from}"),
+    ] {
+        sqlx::query(&lost).bind(chain_id).bind(from_block).execute(&mut **tx).await?;
+    }
     // The other fork may be behind in time; the next observation of the cursor takes precedence whatever its time.
     sqlx::query("UPDATE chain_sync SET observed_at = 'epoch', content_hash = '' WHERE chain_id = $1")
         .bind(chain_id)

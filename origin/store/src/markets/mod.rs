@@ -1,6 +1,7 @@
 //! Lending markets: their keys, and the data of their rows in the catalog.
 
 pub mod hubs;
+pub mod known;
 pub mod oracles;
 
 use super::{At, Db, StoreError, Tx};
@@ -180,7 +181,9 @@ pub async fn load(db: &Db) -> Result<MarketFacts, StoreError> {
     );
     let markets = markets.fetch_all(&db.pool).await?;
     let rows: Vec<ReserveRow> = sqlx::query_as(
-        "SELECT * FROM market_reserve WHERE is_active ORDER BY contract COLLATE \"C\", reserve COLLATE \"C\"",
+        "SELECT contract, asset_symbol, asset_address, token_address, hub_address, fee_rate, borrow_status, deposit_status, \
+                deposit_capacity_usd, observed_at \
+         FROM market_reserve WHERE is_active ORDER BY contract COLLATE \"C\", reserve COLLATE \"C\"",
     )
     .fetch_all(&db.pool)
     .await?;
@@ -193,6 +196,9 @@ pub async fn load(db: &Db) -> Result<MarketFacts, StoreError> {
 
 /// A market's efficiency modes, by id.
 pub async fn emodes(db: &Db, contract: &str) -> Result<Vec<EfficiencyMode>, StoreError> {
-    let emodes = sqlx::query_as("SELECT * FROM market_emode WHERE contract = $1 AND is_active ORDER BY emode_id");
+    let emodes = sqlx::query_as(
+        "SELECT emode_id, label, ltv, liquidation_threshold, liquidation_bonus, collateral_assets, borrowable_assets, ltv_zero_assets \
+         FROM market_emode WHERE contract = $1 AND is_active ORDER BY emode_id",
+    );
     Ok(structs(emodes.bind(contract).fetch_all(&db.pool).await?))
 }

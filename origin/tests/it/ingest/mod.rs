@@ -2,6 +2,7 @@
 
 pub mod asset_answers;
 pub mod batches;
+pub mod chain_markets;
 pub mod chain_readings;
 pub mod faults;
 pub mod import;

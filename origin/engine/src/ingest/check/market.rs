@@ -36,6 +36,9 @@ impl Check {
                 _ => {}
             }
         }
+        if let Some(evidence) = &market.evidence {
+            self.evidence_of_chain(evidence);
+        }
         self.number("lltv", market.lltv, 0.0, 1.0);
         if market.lltv.is_some() && market.shape != MarketShape::Pair {
             self.wrong("lltv", "is allowed only for a pair");
@@ -60,6 +63,9 @@ impl Check {
         self.optional_address("token_address", reserve.token_address.as_mut());
         self.optional_address("hub_address", reserve.hub_address.as_mut());
         self.number("fee_rate", reserve.fee_rate, 0.0, 1.0);
+        if let Some(evidence) = &reserve.evidence {
+            self.evidence_of_chain(evidence);
+        }
         let Some(gates) = reserve.gates else { return };
         if let Some(hub) = gates.hub {
             let amounts = [
@@ -89,6 +95,9 @@ impl Check {
         self.number("ltv", Some(emode.ltv), 0.0, 1.0);
         self.number("liquidation_threshold", Some(emode.liquidation_threshold), 0.0, 1.0);
         self.number("liquidation_bonus", Some(emode.liquidation_bonus), 0.0, 1.0);
+        if let Some(evidence) = &emode.evidence {
+            self.evidence_of_chain(evidence);
+        }
         let lists = [
             ("collateral_assets", &mut emode.collateral_assets),
             ("borrowable_assets", &mut emode.borrowable_assets),

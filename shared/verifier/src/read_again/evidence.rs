@@ -3,7 +3,10 @@
 use crate::input::{Members, Unreadable, member, members, unreadable};
 use rds_chain::abi::Word;
 use rds_chain::{Address, BlockHash, BlockId, body, hex};
-use rds_shared::scoring::provenance::CallMethod;
+use rds_chain::simulation::{Override, Overrides, Simulation};
+use rds_shared::scoring::provenance::{
+    CallMethod, MAX_CALL_GAS, MAX_OVERRIDDEN_ACCOUNTS, MAX_OVERRIDDEN_WORDS, MAX_OVERRIDING_CODE,
+};
 use serde_json::value::RawValue;
 
 /// Largest chain id and block number: greater numbers lose digits in JavaScript.
@@ -35,13 +38,15 @@ pub enum Question {
     Call { contract: Address, data: Vec<u8> },
     Storage { contract: Address, slot: Word },
     Code(Address),
+    /// A call with overrides, or with an amount of gas of its own.
+    Simulation(Simulation),
 }
 
 impl Question {
     /// The JSON-RPC method.
     pub fn method(&self) -> &'static str {
         match self {
-            Question::Call { .. } => "eth_call",
+            Question::Call { .. } | Question::Simulation(_) => "eth_call",
             Question::Storage { .. } => "eth_getStorageAt",
             Question::Code(_) => "eth_getCode",
         }
@@ -52,13 +57,14 @@ impl Question {
             Question::Call { contract, .. } | Question::Storage { contract, .. } | Question::Code(contract) => {
                 *contract
             }
+            Question::Simulation(simulation) => simulation.contract,
         }
     }
 
     /// The call data or the slot, as published.
     pub fn data(&self) -> Option<String> {
         match self {
-            Question::Call { data, .. } => Some(hex::encode(data)),
+            Question::Call { data, .. } | Question::Simulation(Simulation { data, .. }) => Some(hex::encode(data)),
             Question::Storage { slot, .. } => Some(slot.to_string()),
             Question::Code(_) => None,
         }
@@ -70,6 +76,7 @@ impl Question {
             Question::Call { contract, data } => body::contract_call(id, *contract, data, body::QUESTION_GAS, block),
             Question::Storage { contract, slot } => body::storage_at(id, *contract, *slot, block),
             Question::Code(contract) => body::code(id, *contract, block),
+            Question::Simulation(simulation) => body::simulation(id, simulation, block),
         }
     }
 }
@@ -108,6 +115,11 @@ impl Evidence {
 }
 
 impl Call {
+    /// Whether the call was made as if accounts had other code or storage.
+    pub fn is_simulated(&self) -> bool {
+        matches!(&self.question, Question::Simulation(simulation) if !simulation.overrides.0.is_empty())
+    }
+
     fn read(place: usize, call: &RawValue) -> Result<Self, Unreadable> {
         let at = |name: &str| format!("calls[{place}].{name}");
         let members =
@@ -122,10 +134,24 @@ impl Call {
         if members.get("answer").is_none() {
             return Err(fault(&at("answer"), "is missing"));
         }
+        let overrides = overrides(&members, &at)?;
+        let gas = gas(&members, &at)?;
+        if method != CallMethod::Call && (overrides.is_some() || gas.is_some()) {
+            let name = if gas.is_some() { "gas" } else { "overrides" };
+            return Err(fault(&at(name), "must be absent unless the method is eth_call"));
+        }
         let question = match method {
             CallMethod::Call => {
                 let data = data.ok_or_else(|| fault(&at("data"), "must be the call data"))?;
-                Question::Call { contract, data }
+                match (overrides, gas) {
+                    (None, None) => Question::Call { contract, data },
+                    (overrides, gas) => Question::Simulation(Simulation {
+                        contract,
+                        data,
+                        gas: gas.unwrap_or(body::QUESTION_GAS),
+                        overrides: overrides.unwrap_or_default(),
+                    }),
+                }
             }
             CallMethod::Storage => {
                 let slot = data.and_then(|data| data.try_into().ok()).map(Word);
@@ -150,6 +176,63 @@ fn optional(members: &Members<'_>, name: &str, at: &impl Fn(&str) -> String) -> 
     }
     let bytes = member::<String>(members, name).and_then(|text| hex::decode(&text));
     bytes.map(Some).ok_or_else(|| fault(&at(name), "must be 0x and an even number of hex digits"))
+}
+
+/// The gas of a call, or `None` if it is missing.
+fn gas(members: &Members<'_>, at: &impl Fn(&str) -> String) -> Result<Option<u64>, Unreadable> {
+    let Some(gas) = members.get("gas") else { return Ok(None) };
+    let gas = serde_json::from_str(gas.get()).ok().filter(|gas| (1..=MAX_CALL_GAS).contains(gas));
+    gas.map(Some).ok_or_else(|| fault(&at("gas"), &format!("must be an integer from 1 to {MAX_CALL_GAS}")))
+}
+
+/// The overrides of a call, or `None` if they are missing. Nothing in them may be left out of the repeated call, so that a member that is not
+/// known here is refused.
+fn overrides(members: &Members<'_>, at: &impl Fn(&str) -> String) -> Result<Option<Overrides>, Unreadable> {
+    const WORD: &str = "must be 0x and 64 hex digits";
+    let Some(text) = members.get("overrides") else { return Ok(None) };
+    let field = at("overrides");
+    let word = |name: &str, text: &str| {
+        let word = hex::decode(text).and_then(|bytes| bytes.try_into().ok());
+        word.map(Word).ok_or_else(|| fault(name, WORD))
+    };
+    let mut overrides = Overrides::default();
+    for (address, account) in inside(&field, text)?.iter() {
+        let field = format!("{field}.{address}");
+        let address = address.parse().map_err(|_| fault(&field, "must be named by 0x and 40 hex digits"))?;
+        let mut shown = Override::default();
+        for (name, value) in inside(&field, account)?.iter() {
+            let field = format!("{field}.{name}");
+            match name {
+                "code" => {
+                    let code: Option<String> = serde_json::from_str(value.get()).ok();
+                    let code = code.and_then(|code| hex::decode(&code)).filter(|code| code.len() <= MAX_OVERRIDING_CODE);
+                    shown.code = Some(code.ok_or_else(|| fault(&field, "must be 0x and hex digits, at most 24 KiB"))?);
+                }
+                "stateDiff" => {
+                    for (slot, value) in inside(&field, value)?.iter() {
+                        let value: String = serde_json::from_str(value.get()).map_err(|_| fault(&field, WORD))?;
+                        shown.state_diff.insert(word(&field, slot)?, word(&field, &value)?);
+                    }
+                }
+                _ => return Err(fault(&field, "is not known to this verifier")),
+            }
+        }
+        if shown.state_diff.len() > MAX_OVERRIDDEN_WORDS {
+            return Err(fault(&field, &format!("must have at most {MAX_OVERRIDDEN_WORDS} slots")));
+        }
+        if overrides.0.insert(address, shown).is_some() {
+            return Err(fault(&field, "is overridden twice"));
+        }
+    }
+    if overrides.0.is_empty() || overrides.0.len() > MAX_OVERRIDDEN_ACCOUNTS {
+        return Err(fault(&field, &format!("must have from 1 to {MAX_OVERRIDDEN_ACCOUNTS} accounts")));
+    }
+    Ok(Some(overrides))
+}
+
+/// The members of the object `name`.
+fn inside<'a>(name: &str, object: &'a RawValue) -> Result<Members<'a>, Unreadable> {
+    members(object.get()).map_err(|why| Unreadable(format!("`{name}` cannot be read: {why}")))
 }
 
 fn fault(name: &str, rule: &str) -> Unreadable {

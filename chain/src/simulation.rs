@@ -5,7 +5,6 @@
 use crate::abi::Word;
 use crate::block::Address;
 use crate::hex;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -14,13 +13,15 @@ use core::fmt;
 pub struct Override {
     /// Its code.
     pub code: Option<Vec<u8>>,
-    /// Words of its storage, by slot. The other words stay.
-    pub state_diff: BTreeMap<Word, Word>,
+    /// Words of its storage by slot, each slot once. The other words stay.
+    pub state_diff: Vec<(Word, Word)>,
 }
 
-/// The overridden accounts. Its text is the JSON of the parameter.
+/// The overridden accounts, each once. Its text is the JSON of the parameter.
+///
+/// A list instead of a map: there are few, and the verifier for browsers stays small.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Overrides(pub BTreeMap<Address, Override>);
+pub struct Overrides(pub Vec<(Address, Override)>);
 
 /// A call of a contract with overrides.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,7 +40,7 @@ impl Simulation {
     /// Whether the called account has other code during the call. A node that ignores overrides answers such a call with nothing if the
     /// account has no code of its own.
     pub fn replaces_called_code(&self) -> bool {
-        self.overrides.0.get(&self.contract).is_some_and(|account| account.code.is_some())
+        self.overrides.0.iter().any(|(address, account)| *address == self.contract && account.code.is_some())
     }
 }
 
@@ -109,7 +110,7 @@ mod tests {
             let mut overrides = Overrides::default();
             for (address, (code, slots)) in &accounts {
                 let state_diff = slots.iter().map(|(slot, word)| (Word(*slot), Word(*word))).collect();
-                overrides.0.insert(Address(*address), Override { code: code.clone(), state_diff });
+                overrides.0.push((Address(*address), Override { code: code.clone(), state_diff }));
             }
             let parsed: Value = serde_json::from_str(&overrides.to_string()).unwrap();
             prop_assert_eq!(parsed.as_object().unwrap().len(), accounts.len());

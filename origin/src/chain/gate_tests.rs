@@ -143,11 +143,8 @@ fn a_verdict_takes_the_place_of_what_max_deposit_says() {
 
 #[test]
 fn a_trial_is_written_and_so_is_what_ends_one() {
-    let known = |contract: Address| Newest {
-        value: Value::Null,
-        observed_at: at(0),
-        contracts: vec![contract.to_string()],
-    };
+    let known =
+        |contract: Address| Newest { value: Value::Null, observed_at: at(0), contracts: vec![contract.to_string()] };
     let of = |field, contract| reading(field, vec![call(contract, None)]);
     assert!(is_news(&of(ReadField::DepositStatus, GATE), &known(ASSET)));
     assert!(is_news(&of(ReadField::DepositStatus, ASSET), &known(GATE)));

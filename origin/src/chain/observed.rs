@@ -150,11 +150,9 @@ fn call(contract: Address, data: &[u8], answer: Option<String>) -> ChainCall {
 }
 
 fn simulated(simulation: &Simulation, answer: Option<String>) -> ChainCall {
-    let text = |words: &BTreeMap<Word, Word>| words.iter().map(|(slot, word)| (slot.to_string(), word.to_string())).collect();
-    let account = |it: &Override| AccountOverride {
-        code: it.code.as_deref().map(hex::encode),
-        state_diff: text(&it.state_diff),
-    };
+    let text = |words: &[(Word, Word)]| words.iter().map(|(slot, word)| (slot.to_string(), word.to_string())).collect();
+    let account =
+        |it: &Override| AccountOverride { code: it.code.as_deref().map(hex::encode), state_diff: text(&it.state_diff) };
     ChainCall {
         overrides: simulation.overrides.0.iter().map(|(address, it)| (address.to_string(), account(it))).collect(),
         gas: Some(simulation.gas),
@@ -172,11 +170,11 @@ pub(super) fn simulation_of(call: &ChainCall) -> Option<Simulation> {
             None => None,
         };
         let word = |text: &String| hex::decode(text).and_then(|bytes| bytes.try_into().ok()).map(Word);
-        let mut state_diff = BTreeMap::new();
+        let mut state_diff = Vec::new();
         for (slot, value) in &account.state_diff {
-            state_diff.insert(word(slot)?, word(value)?);
+            state_diff.push((word(slot)?, word(value)?));
         }
-        overrides.0.insert(address.parse().ok()?, Override { code, state_diff });
+        overrides.0.push((address.parse().ok()?, Override { code, state_diff }));
     }
     Some(Simulation {
         contract: call.contract.parse().ok()?,

@@ -132,11 +132,7 @@ pub struct DepositTrial {
 
 /// The chain's vaults whose newest deposit status comes from a trial, by id: its calls are that of `maxDeposit` and then that of `gate`, the
 /// contract of the trial.
-pub async fn deposit_trials(
-    db: &Db,
-    chain_id: i64,
-    gate: &str,
-) -> Result<BTreeMap<String, DepositTrial>, StoreError> {
+pub async fn deposit_trials(db: &Db, chain_id: i64, gate: &str) -> Result<BTreeMap<String, DepositTrial>, StoreError> {
     let sql = "SELECT v.id AS vault_id, r.observed_at, r.calls->0->>'answer' AS max_deposit \
                FROM vault v CROSS JOIN LATERAL ( \
                    SELECT observed_at, calls FROM chain_reading WHERE vault_id = v.id AND field = 'deposit_status' \

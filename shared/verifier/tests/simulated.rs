@@ -83,7 +83,7 @@ fn overrides_that_cannot_be_repeated_exactly_are_named() {
         (json!({ VAULT: { "code": format!("0x{}", "60".repeat(24_577)) } }), "code"),
         (json!({ VAULT: { "stateDiff": { "0x01": word(1) } } }), "stateDiff"),
         (json!({ VAULT: { "stateDiff": { word(1): 1 } } }), "stateDiff"),
-        (json!({ VAULT: { "stateDiff": words(33) } }), "at most 32 slots"),
+        (json!({ VAULT: { "stateDiff": words(33) } }), "too many slots"),
         (json!({ VAULT: {}, VAULT.to_uppercase().replace("0X", "0x"): {} }), "twice"),
     ] {
         let mut call = simulated(json!(word(7)));

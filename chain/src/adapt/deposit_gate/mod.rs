@@ -26,7 +26,6 @@ use crate::abi::{Data, Function, Word};
 use crate::block::{Address, Block};
 use crate::failure::Failure;
 use crate::simulation::{Override, Overrides, Simulation};
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// The address that has the program as its code during the call. Nothing else uses it.
@@ -66,7 +65,7 @@ impl Trial {
 
     /// The call of the round trip.
     pub fn simulation(&self) -> Simulation {
-        let program = Override { code: Some(PROGRAM.to_vec()), state_diff: BTreeMap::new() };
+        let program = Override { code: Some(PROGRAM.to_vec()), state_diff: Vec::new() };
         let accounts = [(self.asset, balance(self.balance_slot, self.amount)), (GATE, program)];
         Simulation {
             contract: GATE,

@@ -1,9 +1,9 @@
 //! The evidence of one input, read strictly: a call that cannot be repeated exactly as published is refused by name.
 
-use crate::input::{Members, Unreadable, member, members, unreadable};
+use crate::input::{Members, Unreadable, member, members, read, unreadable};
 use rds_chain::abi::Word;
-use rds_chain::{Address, BlockHash, BlockId, body, hex};
 use rds_chain::simulation::{Override, Overrides, Simulation};
+use rds_chain::{Address, BlockHash, BlockId, body, hex};
 use rds_shared::scoring::provenance::{
     CallMethod, MAX_CALL_GAS, MAX_OVERRIDDEN_ACCOUNTS, MAX_OVERRIDDEN_WORDS, MAX_OVERRIDING_CODE,
 };
@@ -35,8 +35,14 @@ pub struct Call {
 /// What is asked of a contract. Two calls with the same question at the same block have the same answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    Call { contract: Address, data: Vec<u8> },
-    Storage { contract: Address, slot: Word },
+    Call {
+        contract: Address,
+        data: Vec<u8>,
+    },
+    Storage {
+        contract: Address,
+        slot: Word,
+    },
     Code(Address),
     /// A call with overrides, or with an amount of gas of its own.
     Simulation(Simulation),
@@ -171,63 +177,76 @@ impl Call {
 
 /// Bytes, or `None` for null and for a member that is missing.
 fn optional(members: &Members<'_>, name: &str, at: &impl Fn(&str) -> String) -> Result<Option<Vec<u8>>, Unreadable> {
-    if members.get(name).is_none_or(|value| value.get() == "null") {
-        return Ok(None);
-    }
-    let bytes = member::<String>(members, name).and_then(|text| hex::decode(&text));
-    bytes.map(Some).ok_or_else(|| fault(&at(name), "must be 0x and an even number of hex digits"))
+    let Some(value) = members.get(name).filter(|value| value.get() != "null") else { return Ok(None) };
+    bytes(&at(name), value).map(Some)
 }
 
 /// The gas of a call, or `None` if it is missing.
 fn gas(members: &Members<'_>, at: &impl Fn(&str) -> String) -> Result<Option<u64>, Unreadable> {
-    let Some(gas) = members.get("gas") else { return Ok(None) };
-    let gas = serde_json::from_str(gas.get()).ok().filter(|gas| (1..=MAX_CALL_GAS).contains(gas));
-    gas.map(Some).ok_or_else(|| fault(&at("gas"), &format!("must be an integer from 1 to {MAX_CALL_GAS}")))
+    if members.get("gas").is_none() {
+        return Ok(None);
+    }
+    let gas = member::<u64>(members, "gas").filter(|gas| (1..=MAX_CALL_GAS).contains(gas));
+    gas.map(Some).ok_or_else(|| fault(&at("gas"), "must be an integer from 1 to 50000000"))
 }
+const _: () = assert!(MAX_CALL_GAS == 50_000_000);
 
 /// The overrides of a call, or `None` if they are missing. Nothing in them may be left out of the repeated call, so that a member that is not
 /// known here is refused.
 fn overrides(members: &Members<'_>, at: &impl Fn(&str) -> String) -> Result<Option<Overrides>, Unreadable> {
-    const WORD: &str = "must be 0x and 64 hex digits";
-    let Some(text) = members.get("overrides") else { return Ok(None) };
+    let Some(object) = members.get("overrides") else { return Ok(None) };
     let field = at("overrides");
-    let word = |name: &str, text: &str| {
-        let word = hex::decode(text).and_then(|bytes| bytes.try_into().ok());
-        word.map(Word).ok_or_else(|| fault(name, WORD))
-    };
     let mut overrides = Overrides::default();
-    for (address, account) in inside(&field, text)?.iter() {
+    for (address, account) in inside(&field, object)?.iter() {
         let field = format!("{field}.{address}");
-        let address = address.parse().map_err(|_| fault(&field, "must be named by 0x and 40 hex digits"))?;
-        let mut shown = Override::default();
-        for (name, value) in inside(&field, account)?.iter() {
-            let field = format!("{field}.{name}");
-            match name {
-                "code" => {
-                    let code: Option<String> = serde_json::from_str(value.get()).ok();
-                    let code = code.and_then(|code| hex::decode(&code)).filter(|code| code.len() <= MAX_OVERRIDING_CODE);
-                    shown.code = Some(code.ok_or_else(|| fault(&field, "must be 0x and hex digits, at most 24 KiB"))?);
-                }
-                "stateDiff" => {
-                    for (slot, value) in inside(&field, value)?.iter() {
-                        let value: String = serde_json::from_str(value.get()).map_err(|_| fault(&field, WORD))?;
-                        shown.state_diff.insert(word(&field, slot)?, word(&field, &value)?);
-                    }
-                }
-                _ => return Err(fault(&field, "is not known to this verifier")),
-            }
+        let address: Address = address.parse().map_err(|_| fault(&field, "must be named by 0x and 40 hex digits"))?;
+        if overrides.0.iter().any(|(other, _)| *other == address) {
+            return Err(fault(&field, TWICE));
         }
-        if shown.state_diff.len() > MAX_OVERRIDDEN_WORDS {
-            return Err(fault(&field, &format!("must have at most {MAX_OVERRIDDEN_WORDS} slots")));
-        }
-        if overrides.0.insert(address, shown).is_some() {
-            return Err(fault(&field, "is overridden twice"));
-        }
+        overrides.0.push((address, account_override(&field, account)?));
     }
-    if overrides.0.is_empty() || overrides.0.len() > MAX_OVERRIDDEN_ACCOUNTS {
-        return Err(fault(&field, &format!("must have from 1 to {MAX_OVERRIDDEN_ACCOUNTS} accounts")));
+    if !(1..=MAX_OVERRIDDEN_ACCOUNTS).contains(&overrides.0.len()) {
+        return Err(fault(&field, "has no account, or too many"));
     }
     Ok(Some(overrides))
+}
+
+/// One address or slot may be written in two ways.
+const TWICE: &str = "is named twice";
+
+fn account_override(field: &str, object: &RawValue) -> Result<Override, Unreadable> {
+    let mut account = Override::default();
+    for (name, value) in inside(field, object)?.iter() {
+        let field = format!("{field}.{name}");
+        match name {
+            "code" => account.code = Some(bytes(&field, value)?),
+            "stateDiff" => {
+                for (slot, value) in inside(&field, value)?.iter() {
+                    let slot = word(&field, hex::decode(slot))?;
+                    if account.state_diff.iter().any(|(other, _)| *other == slot) {
+                        return Err(fault(&field, TWICE));
+                    }
+                    account.state_diff.push((slot, word(&field, bytes(&field, value).ok())?));
+                }
+            }
+            _ => return Err(fault(&field, "is not known to this verifier")),
+        }
+    }
+    let is_long = account.code.as_ref().is_some_and(|code| code.len() > MAX_OVERRIDING_CODE);
+    if is_long || account.state_diff.len() > MAX_OVERRIDDEN_WORDS {
+        return Err(fault(field, "has too long a code, or too many slots"));
+    }
+    Ok(account)
+}
+
+fn bytes(field: &str, value: &RawValue) -> Result<Vec<u8>, Unreadable> {
+    let bytes = read::<String>(value).and_then(|text| hex::decode(&text));
+    bytes.ok_or_else(|| fault(field, "must be 0x and an even number of hex digits"))
+}
+
+fn word(field: &str, bytes: Option<Vec<u8>>) -> Result<Word, Unreadable> {
+    let word = bytes.and_then(|bytes| bytes.try_into().ok()).map(Word);
+    word.ok_or_else(|| fault(field, "must have slots and words of 0x and 64 hex digits"))
 }
 
 /// The members of the object `name`.

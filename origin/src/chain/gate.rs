@@ -90,6 +90,8 @@ enum Slot {
     Found(Word),
     /// None of the candidates was it, at this time.
     Unknown(At),
+    /// The operators did not agree on every candidate, at this time. That shows nothing about the asset.
+    Unread(At),
 }
 
 /// The chain at one block.
@@ -153,6 +155,7 @@ impl Memory {
             let rests = self.failed.get(it.vault_id).is_some_and(|at| !is_over(*at, RETRY_SECONDS));
             let has_slot = match self.slots.get(&it.entrance.asset) {
                 Some(Slot::Unknown(at)) => is_over(*at, REWRITE_SECONDS),
+                Some(Slot::Unread(at)) => is_over(*at, RETRY_SECONDS),
                 Some(Slot::Found(_)) | None => true,
             };
             let is_old = earlier.get(it.vault_id).is_none_or(|last| {
@@ -190,14 +193,12 @@ impl Memory {
         for (asset, amount) in assets {
             let of_asset: Vec<AgreedAnswer> = answers.by_ref().take(places.len()).collect();
             let found = places.iter().zip(&of_asset).find(|(_, answer)| shows(answer, asset, amount));
-            match found {
-                Some((slot, _)) => drop(self.slots.insert(asset, Slot::Found(*slot))),
-                // Only if every candidate was read: a failure of the providers shows nothing about the asset.
-                None if of_asset.iter().all(|answer| answer.agreed > 0) => {
-                    self.slots.insert(asset, Slot::Unknown(site.at.time));
-                }
-                None => {}
-            }
+            let slot = match found {
+                Some((slot, _)) => Slot::Found(*slot),
+                None if of_asset.iter().all(|answer| answer.agreed > 0) => Slot::Unknown(site.at.time),
+                None => Slot::Unread(site.at.time),
+            };
+            self.slots.insert(asset, slot);
         }
     }
 

@@ -82,6 +82,9 @@ fn what_showed_nothing_rests_for_a_while() {
     memory.slots.insert(ASSET, Slot::Unknown(at(0)));
     assert!(due(&memory, &["a"], &[], 23).is_empty(), "nobody knows where the asset keeps balances");
     assert_eq!(due(&memory, &["a"], &[], 24), ["a"]);
+    memory.slots.insert(ASSET, Slot::Unread(at(0)));
+    assert!(due(&memory, &["a"], &[], 5).is_empty(), "the operators did not agree");
+    assert_eq!(due(&memory, &["a"], &[], 6), ["a"]);
 }
 
 proptest! {

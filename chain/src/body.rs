@@ -8,6 +8,7 @@ use crate::hex;
 use crate::logs::BlockRange;
 use crate::plan::{Batch, Rung, multicall3};
 use crate::reader::{NumberSource, PROGRAM, Request, RequestError};
+use crate::simulation::Simulation;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -104,6 +105,12 @@ pub fn block_by_number(id: u64, tag: Tag) -> String {
 /// `eth_call` of one contract, for an answer of any length.
 pub fn contract_call(id: u64, contract: Address, data: &[u8], gas: u64, block: BlockHash) -> String {
     call(id, Some(contract), data, gas, block, "")
+}
+
+/// `eth_call` with overrides.
+pub fn simulation(id: u64, simulation: &Simulation, block: BlockHash) -> String {
+    let Simulation { contract, data, gas, overrides } = simulation;
+    call(id, Some(*contract), data, *gas, block, &format!(",{overrides}"))
 }
 
 /// The same as [`contract_call`], from the address that the reader program calls from. Few contracts answer it otherwise than others.

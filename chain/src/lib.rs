@@ -10,6 +10,7 @@
 //! | [`body`] | the bodies of the JSON-RPC requests |
 //! | [`failure`] | what a provider's response means: a result, a revert of the contract, or a failure of the provider |
 //! | [`result`] | the results of the JSON-RPC methods that this service uses |
+//! | [`simulation`] | calls as if accounts had other code or storage |
 //! | [`logs`] | strict decoding of event logs; the block ranges that they are asked for in |
 //! | [`quorum`] | whether enough operators gave the same answer at the same block |
 //! | [`follow`] | the chain of recent blocks: forks, finality, halts, and the block to read at |
@@ -58,5 +59,6 @@ pub mod plan;
 pub mod quorum;
 pub mod reader;
 pub mod result;
+pub mod simulation;
 
 pub use block::{Address, Block, BlockHash, BlockId};

@@ -5,7 +5,7 @@ use rds_chain::adapt::deposit_gate::{self, GATE, MAX_REASON_BYTES, Obstacle, Rou
 use rds_chain::adapt::erc7540::{self, Kind, Operation, Requests};
 use rds_chain::adapt::question::Answers;
 use rds_chain::failure::{self, Failure, Response};
-use rds_chain::{Address, BlockHash, hex};
+use rds_chain::{Address, BlockHash, body, hex};
 use serde_json::Value;
 
 const AMOUNT: u128 = 1_000_000;
@@ -44,7 +44,8 @@ fn trial(name: &str) -> RoundTrip {
         amount: AMOUNT,
         call_gas: 3_000_000,
     };
-    let body = deposit_gate::gate_body(1, &trial, BlockHash(bytes(&recorded["block"]["hash"]).try_into().unwrap()));
+    let hash = BlockHash(bytes(&recorded["block"]["hash"]).try_into().unwrap());
+    let body = body::simulation(1, &trial.simulation(), hash);
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((&body["params"][0]["data"], &body["params"][0]["to"]), (&case["data"], &GATE.to_string().into()));
     let result = result(case);

@@ -26,6 +26,7 @@ fn answer(question: &Question, noise: u8, fails: bool) -> Answer {
             3 => Err(Failure::Reverted { data: vec![] }),
             _ => Ok(address.0.to_vec()),
         }),
+        Question::Simulation(_) => Answer::Failed(Failure::Unsupported),
         Question::RoleGrants(_) => {
             Answer::RoleGrants(vec![(Word::ZERO, Address([noise % 16; 20])); usize::from(noise % 40)])
         }

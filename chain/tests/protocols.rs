@@ -77,6 +77,7 @@ fn answer(recorded: &Value, question: &Question) -> Answer {
             assert!(entry.is_object(), "{address} {} is not recorded", hex::encode(data));
             Answer::Call(call(entry))
         }
+        Question::Simulation(call) => panic!("{call:?} is not recorded"),
         Question::RoleGrants(address) => {
             let topics = [Event::RoleGranted.topic()];
             let logs = logs_of(recorded, &contract(address)["role_grants"], &[*address], &topics).unwrap();

@@ -147,7 +147,7 @@ contract Vault {
         emit Deposit(msg.sender, receiver, assets, shares);
     }
 
-    function redeem(uint256 shares, address receiver, address holder) external returns (uint256 assets) {
+    function redeem(uint256 shares, address receiver, address holder) external virtual returns (uint256 assets) {
         require(msg.sender == holder, "not the holder");
         assets = convertToAssets(shares);
         balanceOf[holder] -= shares;

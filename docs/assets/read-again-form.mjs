@@ -49,6 +49,7 @@ function shownInput({ name, value, outcome, said, readAt, findings }) {
   const at = readAt ? [list([
     ['block', `${readAt.blockNumber} of chain ${readAt.chainId}`], ['its hash', readAt.blockHash],
     ['calls', `${readAt.calls}, read alike by ${readAt.agreed} of ${readAt.asked} operators`],
+    ...(readAt.simulated > 0 ? [['simulated', `${readAt.simulated}, as if accounts had other code or storage`]] : []),
   ])] : [];
   const title = [made('code', name), ' = ', made('code', value)];
   const content = findings.length > 0 ? findings.flatMap(shownFinding) : [made('p', sentence(said))];

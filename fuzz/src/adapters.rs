@@ -1,10 +1,10 @@
 //! Property of what the adapters make of contracts' answers.
 
+use rds_chain::abi::Word;
 use rds_chain::adapt::deposit_gate::{MAX_REASON_BYTES, RoundTrip, Trial};
 use rds_chain::adapt::part::Part;
 use rds_chain::adapt::question::{Answers, CallResult, Question};
 use rds_chain::adapt::{aave_v3, compound_v3, erc7540, euler_v2, feed, metamorpho, morpho, token, yearn_v3};
-use rds_chain::abi::Word;
 use rds_chain::failure::Failure;
 use rds_chain::{Address, Block, BlockHash, BlockId};
 

@@ -6,6 +6,9 @@
 //!
 //! A provider may ignore the hash of the block and answer of its newest one. Each batch therefore contains a call of the reader without
 //! calls of its own, which says at which block it ran: see [`Witness`].
+//!
+//! Simulations, which are calls with overrides, are asked only of providers that make the reader's calls by an override. Each batch of them
+//! counts only if its own witness shows that the overrides took effect.
 
 use crate::agree::Reader;
 use crate::events::logs_of;
@@ -16,6 +19,7 @@ use crate::read::At;
 use crate::units::Method;
 use futures_util::stream::{self, StreamExt};
 use rds_chain::abi::{Event, Word, keccak256};
+use rds_chain::adapt::deposit_gate;
 use rds_chain::adapt::governance::{Answer, Code, Question};
 use rds_chain::failure::Failure;
 use rds_chain::logs::{BlockRange, Log, Parameters};
@@ -103,8 +107,10 @@ fn understood(question: &Question, answer: NodeAnswer) -> Answer {
         (Question::Storage { .. }, NodeAnswer::Bytes(word)) => {
             <[u8; 32]>::try_from(word).map_or(Answer::Failed(Failure::Transport), |word| Answer::Storage(Word(word)))
         }
-        (Question::Call { .. }, NodeAnswer::Bytes(bytes)) => Answer::Call(Ok(bytes)),
-        (Question::Call { .. }, NodeAnswer::Reverted(data)) => Answer::Call(Err(Failure::Reverted { data })),
+        (Question::Call { .. } | Question::Simulation(_), NodeAnswer::Bytes(bytes)) => Answer::Call(Ok(bytes)),
+        (Question::Call { .. } | Question::Simulation(_), NodeAnswer::Reverted(data)) => {
+            Answer::Call(Err(Failure::Reverted { data }))
+        }
         (Question::RoleGrants(_), NodeAnswer::Grants(grants)) => Answer::RoleGrants(grants),
         _ => Answer::Failed(Failure::Transport),
     }
@@ -140,15 +146,42 @@ impl Witness<'_> {
             Ok(_) | Err(_) => None,
         }
     }
+
+    /// Whether the answer is the reader's, at the question's block: then the provider serves overrides.
+    fn is_served(self, answer: &Result<Box<RawValue>, Failure>) -> bool {
+        let request = Request::header_only(self.at.number_source);
+        let data = answer.as_ref().ok().and_then(|answer| result::bytes(answer, MAX_BODY));
+        data.is_some_and(|data| reader::Answer::decode(&request, self.at.block, self.at.chain_id, &data).is_ok())
+    }
+
+    /// Asks for the reader alone, of a provider that serves no batches.
+    async fn ask(self, provider: &Provider) -> bool {
+        if self.body(0).is_none() {
+            return false;
+        }
+        let answer = provider.call(Method::Call, |id| self.body(id).unwrap_or_default()).await;
+        if let Some(kind) = self.contradiction(&answer) {
+            provider.count(kind);
+        }
+        self.is_served(&answer)
+    }
 }
 
 /// What one provider answers to the questions, in their order.
 async fn ask_all(provider: &Provider, witness: Witness<'_>, questions: &[Question]) -> Vec<Option<NodeAnswer>> {
     let mut answers: Vec<Option<NodeAnswer>> = vec![None; questions.len()];
-    let (of_logs, others): (Vec<usize>, Vec<usize>) =
-        (0..questions.len()).partition(|place| matches!(questions.get(*place), Some(Question::RoleGrants(_))));
-    let mut open: Vec<Vec<usize>> = others.chunks(QUESTIONS_A_BATCH).map(<[usize]>::to_vec).collect();
-    open.extend(of_logs.into_iter().map(|place| vec![place]));
+    let (mut simulated, mut others, mut open) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, question) in questions.iter().enumerate() {
+        match question {
+            Question::RoleGrants(_) => open.push(vec![place]),
+            // The other providers are not asked, because their answers would not be the simulation's.
+            Question::Simulation(_) if witness.rung != Rung::Override => {}
+            Question::Simulation(_) => simulated.push(place),
+            Question::Code(_) | Question::Storage { .. } | Question::Call { .. } => others.push(place),
+        }
+    }
+    let batches = [others, simulated];
+    open.extend(batches.iter().flat_map(|places| places.chunks(QUESTIONS_A_BATCH)).map(<[usize]>::to_vec));
     while !open.is_empty() {
         // A list instead of an iterator: a closure over references would tie the future to one lifetime.
         let mut asked = Vec::with_capacity(open.len());
@@ -183,8 +216,11 @@ async fn ask_some(provider: &Provider, witness: Witness<'_>, questions: &[Questi
     let asked: Vec<&Question> = places.iter().filter_map(|place| questions.get(*place)).collect();
     let of_logs = |question: &&Question| matches!(question, Question::RoleGrants(_));
     let is_batch = provider.serves_batches() && !asked.iter().any(of_logs);
+    // Such a batch has nothing else: see `ask_all`.
+    let is_simulated = asked.iter().any(|question| matches!(question, Question::Simulation(_)));
     if let (false, [place], [question]) = (is_batch, places.as_slice(), asked.as_slice()) {
-        let answer = ask(provider, block, question).await.ok();
+        let is_served = !is_simulated || witness.ask(provider).await;
+        let answer = if is_served { ask(provider, block, question).await.ok() } else { None };
         return Asked { answered: vec![(*place, answer)], again: Vec::new() };
     }
     let one_by_one = |places: &[usize]| places.iter().map(|place| vec![*place]).collect();
@@ -202,8 +238,12 @@ async fn ask_some(provider: &Provider, witness: Witness<'_>, questions: &[Questi
     let failed = |places: &[usize]| places.iter().map(|place| (*place, None)).collect();
     match provider.batch(&methods, body).await {
         Ok(results) => {
-            if let Some(kind) = results.get(asked.len()).and_then(|answer| witness.contradiction(answer)) {
+            let shown = results.get(asked.len());
+            if let Some(kind) = shown.and_then(|answer| witness.contradiction(answer)) {
                 provider.count(kind);
+                return Asked { answered: failed(&places), again: Vec::new() };
+            }
+            if is_simulated && !shown.is_some_and(|answer| witness.is_served(answer)) {
                 return Asked { answered: failed(&places), again: Vec::new() };
             }
             let answered = places
@@ -226,7 +266,7 @@ fn method(question: &Question) -> Method {
     match question {
         Question::Code(_) => Method::Code,
         Question::Storage { .. } => Method::Storage,
-        Question::Call { .. } => Method::Call,
+        Question::Call { .. } | Question::Simulation(_) => Method::Call,
         Question::RoleGrants(_) => Method::Logs,
     }
 }
@@ -238,6 +278,7 @@ fn body(id: u64, question: &Question, block: &Block) -> String {
         Question::Code(contract) => body::code(id, *contract, hash),
         Question::Storage { contract, slot } => body::storage_at(id, *contract, *slot, hash),
         Question::Call { contract, data } => body::contract_call(id, *contract, data, body::QUESTION_GAS, hash),
+        Question::Simulation(simulation) => body::simulation(id, simulation, hash),
         Question::RoleGrants(_) => String::new(),
     }
 }
@@ -256,7 +297,9 @@ fn node_answer(
     result: Result<Box<RawValue>, Failure>,
 ) -> Result<NodeAnswer, Failure> {
     let result = match (result, question) {
-        (Err(Failure::Reverted { data }), Question::Call { .. }) => return Ok(NodeAnswer::Reverted(data)),
+        (Err(Failure::Reverted { data }), Question::Call { .. } | Question::Simulation(_)) => {
+            return Ok(NodeAnswer::Reverted(data));
+        }
         (Err(failure @ Failure::Reverted { .. }), _) => {
             provider.count(Kind::Damaged);
             return Err(failure);
@@ -265,10 +308,18 @@ fn node_answer(
     };
     let is_word = matches!(question, Question::Storage { .. });
     let bytes = result::bytes(&result, MAX_BODY).filter(|bytes| !is_word || bytes.len() == 32);
-    bytes.map(NodeAnswer::Bytes).ok_or_else(|| {
+    let Some(bytes) = bytes else {
         provider.count(Kind::Damaged);
-        Failure::Transport
-    })
+        return Err(Failure::Transport);
+    };
+    if let Question::Simulation(simulation) = question
+        && let Some(failure) = deposit_gate::failure_of(simulation, &bytes)
+    {
+        // Such an answer came with HTTP status 200.
+        Kind::of(&failure, 200).into_iter().for_each(|kind| provider.count(kind));
+        return Err(failure);
+    }
+    Ok(NodeAnswer::Bytes(bytes))
 }
 
 /// The grants of roles up to `block`, from the logs of the whole chain.

@@ -6,6 +6,8 @@ mod fake_node;
 
 use fake_node::{Fault, Gas, Node, Serves};
 use rds_chain::abi::{Function, Word};
+use rds_chain::adapt::deposit_gate::Trial;
+use rds_chain::adapt::governance::{Answer, Question};
 use rds_chain::failure::Failure;
 use rds_chain::plan::{Limits, Rung};
 use rds_chain::quorum::Verdict;
@@ -265,4 +267,25 @@ async fn a_history_that_is_too_long_to_be_read_is_not_begun() {
     block.id.number = 24_999_999;
     let _ = reader.transfers(&block, 0, &CONTRACTS).await;
     assert!(requests() > before);
+}
+
+#[tokio::test]
+async fn a_node_without_overrides_neither_joins_in_a_simulation_nor_contradicts_it() {
+    let gas = Serves { reader: Some(Gas::Caps(30_000_000)), ..Serves::default() };
+    let trial =
+        Trial { vault: CONTRACTS[0], asset: CONTRACTS[1], balance_slot: Word::ZERO, amount: 1, call_gas: 3_000_000 };
+    let question = [Question::Simulation(trial.simulation())];
+    for serving in 0..=3 {
+        let mut nodes = Vec::new();
+        for place in 0..3 {
+            nodes.push(if place < serving { Node::limited(100, gas).await } else { Node::honest(100).await });
+        }
+        let reader = reader(&nodes, 2);
+        let block = reader.target().await.unwrap().block;
+        let answers = reader.answers(&block, &question).await;
+        assert_eq!(answers.len(), 1);
+        assert_eq!(answers[0].agreed >= 2, serving >= 2, "{serving} of 3 serve overrides: {answers:?}");
+        assert_eq!(matches!(answers[0].answer, Answer::Call(Ok(_))), serving >= 2);
+        assert!(answers[0].dissenters.is_empty(), "{answers:?}");
+    }
 }

@@ -101,6 +101,7 @@ fn evidence(contract: Address, controlled: &Controlled, asked: &[(Question, Agre
         match question {
             Question::Code(contract) | Question::RoleGrants(contract) => contract,
             Question::Storage { contract, .. } | Question::Call { contract, .. } => contract,
+            Question::Simulation(call) => &call.contract,
         }
         .to_owned()
     };

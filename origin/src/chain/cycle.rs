@@ -5,7 +5,7 @@ use super::holders::Tried;
 use super::meters::ChainMeter;
 use super::observed::ReadBlock;
 use super::vaults::Cycle;
-use super::{discovery, halt};
+use super::{discovery, gate, halt};
 use rds_chain::Block;
 use rds_engine::clock::Clock;
 use rds_engine::ingest::{Batch, IngestError, Observation, commit, is_permitted};
@@ -66,6 +66,7 @@ pub(super) async fn run(
     reads: &Reads,
     meter: &ChainMeter,
     tried: &mut Tried,
+    gates: &mut gate::Memory,
 ) -> Result<Ended, CycleError> {
     let Ok(chain_id) = i64::try_from(reader.chain_id()) else { return Ok(Ended::NotDue) };
     let Some(mut lock) = chains::lock(db, chain_id).await? else {
@@ -115,7 +116,7 @@ pub(super) async fn run(
     let since = cursor.as_ref().map_or(0, |cursor| cursor.block_number.saturating_add(1));
     let new_assets = batch.assets().filter_map(|it| Some((it.address.clone()?, it.id.clone()))).collect();
     let cycle = Cycle { db, block: &target.block, at: &at, reads, meter, new_assets };
-    let read = cycle.read(reader, new, since, tried).await?;
+    let read = cycle.read(reader, new, since, tried, gates).await?;
     let committed = u64::try_from(read.readings.len()).unwrap_or(u64::MAX);
     read.assets.into_iter().for_each(|it| add(&mut batch, Observation::Asset(Box::new(it)), meter));
     read.feeds.into_iter().for_each(|it| add(&mut batch, Observation::OracleFeed(Box::new(it)), meter));

@@ -1,6 +1,7 @@
 //! What operators see of the reading of chains.
 
 use super::cycle::CycleError;
+use super::gate::TrialCounts;
 use rds_rpc::meters::{Kind, Meters, OperatorMeter};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -32,6 +33,8 @@ pub struct ChainMeter {
     pub disputed: AtomicU64,
     /// Answers of contracts that no observation may have.
     pub implausible: AtomicU64,
+    /// Trials of deposits.
+    pub(super) trials: TrialCounts,
     /// Answers of an operator that differ from those of the others.
     pub dissent: BTreeMap<String, AtomicU64>,
     /// What the operators' providers did; unset while the chain is not read.
@@ -50,6 +53,7 @@ static NO_METER: ChainMeter = ChainMeter {
     failures: [const { AtomicU64::new(0) }; REASONS.len()],
     disputed: AtomicU64::new(0),
     implausible: AtomicU64::new(0),
+    trials: TrialCounts::new(),
     dissent: BTreeMap::new(),
     providers: OnceLock::new(),
 };
@@ -91,6 +95,12 @@ impl ChainMeters {
         let implausible = "Answers of contracts that are outside the bounds of observations and were left out.";
         self.counters(out, "rds_chain_implausible_total", implausible, |meter| {
             vec![(String::new(), &meter.implausible)]
+        });
+        let trials = "Trials of deposits, by what they showed.";
+        self.counters(out, "rds_chain_deposit_trials_total", trials, |meter| {
+            let TrialCounts { open, refused, unknown } = &meter.trials;
+            let results = [("open", open), ("refused", refused), ("unknown", unknown)];
+            results.into_iter().map(|(result, cell)| (format!(",result=\"{result}\""), cell)).collect()
         });
         let dissent = "Answers of an operator that differ from those of the others.";
         self.counters(out, "rds_chain_dissent_total", dissent, |meter| {

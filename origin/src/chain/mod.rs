@@ -7,6 +7,7 @@
 //! | `adapters/` | what the contracts of a protocol show of its vaults |
 //! | `asked.rs` | answers to the questions of adapters |
 //! | `state.rs` | amounts, prices and limits of vaults |
+//! | `gate.rs` | whether vaults take deposits, by simulating one |
 //! | `exposures.rs` | what vaults hold |
 //! | `markets.rs` | lending pools as markets |
 //! | `feeds.rs` | price feeds |
@@ -33,6 +34,7 @@ mod cycle;
 mod discovery;
 mod exposures;
 mod feeds;
+mod gate;
 pub mod halt;
 mod holders;
 mod markets;
@@ -84,9 +86,9 @@ async fn keep_chain(app: &App, chain: &Chain, reads: &Reads) {
     let pause = Duration::from_secs(reads.every_seconds.into()).clamp(POLL.0, POLL.1);
     // Logged once when reading fails, and once when it works again.
     let mut is_working = true;
-    let mut tried = holders::Tried::default();
+    let (mut tried, mut gates) = (holders::Tried::default(), gate::Memory::default());
     loop {
-        match cycle::run(&app.db, &app.clock, &mut reader, reads, meters, &mut tried).await {
+        match cycle::run(&app.db, &app.clock, &mut reader, reads, meters, &mut tried, &mut gates).await {
             Ok(_) => {
                 if !std::mem::replace(&mut is_working, true) {
                     tracing::info!(chain = chain.chain_id, "the chain is read again");

@@ -1,16 +1,20 @@
 //! Answers of contracts as readings with their evidence.
 
+use rds_chain::abi::Word;
 use rds_chain::adapt::governance::Question;
+use rds_chain::body::QUESTION_GAS;
 use rds_chain::plan::Reading;
 use rds_chain::quorum::Verdict;
 use rds_chain::reader::{Field, Outcome, Status};
+use rds_chain::simulation::{Override, Overrides, Simulation};
 use rds_chain::{Address, Block, hex};
 use rds_facts::fact::Kind;
 use rds_facts::{At, ChainReading, ReadField};
 use rds_rpc::ask::AgreedAnswer;
-use rds_shared::scoring::provenance::{CallMethod, ChainCall, ChainEvidence};
+use rds_shared::scoring::provenance::{AccountOverride, CallMethod, ChainCall, ChainEvidence};
 use rds_shared::wire::Timestamp;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Seconds after which what did not change is written again, so that its evidence names a recent block.
 pub(super) const REWRITE_SECONDS: i64 = 86_400;
@@ -132,15 +136,23 @@ pub(super) fn question(question: &Question, answer: &AgreedAnswer) -> Option<Agr
     let bytes = answer.bytes.as_deref().map(hex::encode);
     let call = match question {
         Question::Call { contract, data } => call(*contract, data, bytes),
+        Question::Simulation(simulation) => simulated(simulation, bytes),
         Question::Storage { contract, slot } => ChainCall {
             method: CallMethod::Storage,
             contract: contract.to_string(),
             data: Some(slot.to_string()),
             answer: bytes,
+            overrides: BTreeMap::new(),
+            gas: None,
         },
-        Question::Code(contract) => {
-            ChainCall { method: CallMethod::Code, contract: contract.to_string(), data: None, answer: bytes }
-        }
+        Question::Code(contract) => ChainCall {
+            method: CallMethod::Code,
+            contract: contract.to_string(),
+            data: None,
+            answer: bytes,
+            overrides: BTreeMap::new(),
+            gas: None,
+        },
         Question::RoleGrants(_) => return None,
     };
     Some(AgreedCall { call, agreed: u32::try_from(answer.agreed).unwrap_or(u32::MAX) })
@@ -148,5 +160,41 @@ pub(super) fn question(question: &Question, answer: &AgreedAnswer) -> Option<Agr
 
 fn call(contract: Address, data: &[u8], answer: Option<String>) -> ChainCall {
     let data = Some(hex::encode(data));
-    ChainCall { method: CallMethod::Call, contract: contract.to_string(), data, answer }
+    let overrides = BTreeMap::new();
+    ChainCall { method: CallMethod::Call, contract: contract.to_string(), data, answer, overrides, gas: None }
+}
+
+fn simulated(simulation: &Simulation, answer: Option<String>) -> ChainCall {
+    let text = |words: &[(Word, Word)]| words.iter().map(|(slot, word)| (slot.to_string(), word.to_string())).collect();
+    let account =
+        |it: &Override| AccountOverride { code: it.code.as_deref().map(hex::encode), state_diff: text(&it.state_diff) };
+    ChainCall {
+        overrides: simulation.overrides.0.iter().map(|(address, it)| (address.to_string(), account(it))).collect(),
+        gas: Some(simulation.gas),
+        ..call(simulation.contract, &simulation.data, answer)
+    }
+}
+
+/// The call of evidence, to be made again; `None` if a text in it is not what ingest permits. A call is a simulation if it has overrides or
+/// states its gas.
+pub(super) fn simulation_of(call: &ChainCall) -> Option<Simulation> {
+    let mut overrides = Overrides::default();
+    for (address, account) in &call.overrides {
+        let code = match &account.code {
+            Some(code) => Some(hex::decode(code)?),
+            None => None,
+        };
+        let word = |text: &String| hex::decode(text).and_then(|bytes| bytes.try_into().ok()).map(Word);
+        let mut state_diff = Vec::new();
+        for (slot, value) in &account.state_diff {
+            state_diff.push((word(slot)?, word(value)?));
+        }
+        overrides.0.push((address.parse().ok()?, Override { code, state_diff }));
+    }
+    Some(Simulation {
+        contract: call.contract.parse().ok()?,
+        data: hex::decode(call.data.as_deref()?)?,
+        gas: call.gas.unwrap_or(QUESTION_GAS),
+        overrides,
+    })
 }

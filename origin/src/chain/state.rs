@@ -1,5 +1,6 @@
 //! Amounts, prices and limits of vaults of ERC-4626.
 
+use super::gate::Entrance;
 use super::observed::{self, AgreedCall, AgreedField, ReadBlock};
 use rds_chain::abi::{Call, Function, Word};
 use rds_chain::adapt::erc4626::{self, Limit};
@@ -28,6 +29,8 @@ pub(super) struct VaultState {
     pub seen: Option<AgreedCall>,
     /// The asset, the amount of it that the vault manages, and the call that says so.
     pub managed: Option<(Address, Word, AgreedCall)>,
+    /// What a trial of a deposit needs, if the vault says that it takes deposits.
+    pub entrance: Option<Entrance>,
 }
 
 /// What was read of the vaults, in their order.
@@ -236,7 +239,17 @@ impl VaultAnswers<'_> {
         let seen = self.first.iter().find_map(|it| it.seen.clone());
         let managed =
             || Some((self.vault.asset.ok()?, self.vault.total_assets.ok()?, self.of(Function::TotalAssets)?.clone()));
-        VaultState { readings, is_disputed, seen, managed: managed() }
+        VaultState { readings, is_disputed, seen, managed: managed(), entrance: self.entrance() }
+    }
+
+    fn entrance(&self) -> Option<Entrance> {
+        let max_deposit = match self.vault.max_deposit.ok()? {
+            Limit::Unlimited => Word::MAX,
+            Limit::Amount(Word::ZERO) => return None,
+            Limit::Amount(amount) => amount,
+        };
+        let (asset, (decimals, _)) = (self.vault.asset.ok()?, self.asset_decimals()?);
+        Some(Entrance { asset, decimals, max_deposit, seen: self.of(Function::MaxDeposit)?.clone() })
     }
 
     fn of(&self, function: Function) -> Option<&AgreedCall> {

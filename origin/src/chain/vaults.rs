@@ -6,7 +6,8 @@ use super::exposures::{self, Managed};
 use super::holders::{self, Tried};
 use super::meters::ChainMeter;
 use super::observed::{AgreedCall, REWRITE_SECONDS, ReadBlock};
-use super::{control, discovery, feeds, markets, state};
+use super::{control, discovery, feeds, gate, markets, state};
+use rds_chain::adapt::deposit_gate::GATE;
 use rds_chain::{Address, Block};
 use rds_engine::ingest::{Observation, is_permitted};
 use rds_facts::{Asset, ChainReading, Exposure, HolderSnapshot, OracleFeed, ReadField};
@@ -50,6 +51,7 @@ struct Found {
     seen: Option<AgreedCall>,
     holdings: Option<Holdings>,
     own_delay: Option<u64>,
+    entrance: Option<gate::Entrance>,
 }
 
 impl Cycle<'_> {
@@ -60,6 +62,7 @@ impl Cycle<'_> {
         new: Vec<ReadVault>,
         since: i64,
         tried: &mut Tried,
+        gates: &mut gate::Memory,
     ) -> Result<Read, StoreError> {
         let Cycle { db, block, at, reads, meter, new_assets } = self;
         let protocols: Vec<&str> = reads.protocols.keys().map(String::as_str).collect();
@@ -94,11 +97,19 @@ impl Cycle<'_> {
         let feeds = known_feeds.keys().chain(read.feeds.iter().map(|feed| &feed.address));
         let feeds: BTreeSet<String> = feeds.map(|address| format!("{}:{address}", at.chain_id)).collect();
         let mut dissent = std::mem::take(&mut asked.dissent);
+        let entrances = vaults.iter().zip(&found).filter_map(|((vault, address), found)| {
+            Some(gate::Candidate { vault_id: &vault.id, vault: *address, entrance: found.entrance.as_ref()? })
+        });
+        let entrances: Vec<gate::Candidate<'_>> = entrances.collect();
+        let trials = chains::deposit_trials(db, at.chain_id, &GATE.to_string()).await?;
+        let site = gate::Site { reader, block, at, counts: &meter.trials };
+        let mut verdicts = gate::read(site, &entrances, &trials, gates, &mut dissent).await;
         let touched = self.touched(reader, since, &known).await;
         for ((vault, address), mut found) in vaults.iter().zip(found) {
             let parts = found.holdings.iter_mut().flat_map(|holdings| &mut holdings.parts);
             parts.for_each(|part| part.oracles.retain(|oracle| feeds.contains(oracle)));
             let mut of_vault = found.readings;
+            gate::apply(&mut of_vault, verdicts.remove(&vault.id));
             if found.is_disputed {
                 meter.disputed.fetch_add(1, Relaxed);
             }
@@ -188,6 +199,8 @@ impl Cycle<'_> {
                 seen: state.seen,
                 holdings: None,
                 own_delay: Some(0),
+                // An asynchronous vault takes requests instead of deposits.
+                entrance: state.entrance.filter(|_| adapter(vault) != Adapter::Erc7540),
             };
             // The other adapters know more of what a vault holds.
             if let Some((asset, total, seen)) = state.managed
@@ -300,7 +313,11 @@ fn changed(readings: Vec<ChainReading>, known: &OfVault, now: At) -> Vec<ChainRe
     let readings: Vec<ChainReading> =
         readings.into_iter().filter(|it| !says_nothing(&it.value) || had_value(it)).collect();
     let is_new = |reading: &ChainReading| match known.get(&reading.field) {
-        Some(known) => known.value != reading.value || now.0.seconds_since(known.observed_at.0) >= REWRITE_SECONDS,
+        Some(known) => {
+            known.value != reading.value
+                || now.0.seconds_since(known.observed_at.0) >= REWRITE_SECONDS
+                || gate::is_news(reading, known)
+        }
         None => true,
     };
     if readings.iter().any(is_new) { readings } else { Vec::new() }

@@ -1,5 +1,6 @@
 //! Reads again what the store's readings cite: the same calls at the same block hash, from any providers.
 
+use super::observed;
 use rds_chain::abi::Word;
 use rds_chain::adapt::governance::{Answer, Question};
 use rds_chain::{Block, hex};
@@ -116,6 +117,9 @@ async fn of_input(reader: &Reader, block: &Block, input: &WithEvidence) -> (Verd
 fn question(call: &ChainCall) -> Option<Question> {
     let contract = call.contract.parse().ok()?;
     let data = call.data.as_deref().map(hex::decode);
+    if call.gas.is_some() || !call.overrides.is_empty() {
+        return observed::simulation_of(call).map(Question::Simulation);
+    }
     Some(match (call.method, data) {
         (CallMethod::Call, Some(data)) => Question::Call { contract, data: data? },
         (CallMethod::Storage, Some(slot)) => Question::Storage { contract, slot: Word(slot?.try_into().ok()?) },
@@ -137,7 +141,7 @@ fn of_call(call: &ChainCall, question: &Question, answer: &AgreedAnswer) -> Resu
         // The contract refused, or answered with less than a word.
         (None, _) => found.is_none_or(|bytes| bytes.len() < WORD),
         // Of a call's answer, the first word may be all that was used.
-        (Some(known), Question::Call { .. }) => hex::decode(known).is_some_and(|known| {
+        (Some(known), Question::Call { .. } | Question::Simulation(_)) => hex::decode(known).is_some_and(|known| {
             found.is_some_and(|found| found == known || (known.len() == WORD && found.starts_with(&known)))
         }),
         (Some(known), _) => hex::decode(known).as_deref() == found,
@@ -199,6 +203,8 @@ mod tests {
             contract: format!("0x{:040x}", 0xa1),
             data: Some("0x01e1d114".to_owned()),
             answer: answer.map(ToOwned::to_owned),
+            overrides: Default::default(),
+            gas: None,
         }
     }
 

@@ -123,6 +123,27 @@ pub async fn newest(db: &Db, chain_id: i64) -> Result<BTreeMap<String, OfVault>,
     Ok(newest)
 }
 
+/// When it was last tried whether a vault takes a deposit.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct DepositTrial {
+    pub vault_id: String,
+    pub observed_at: At,
+    /// What the vault answered to `maxDeposit` then, as hex.
+    pub max_deposit: Option<String>,
+}
+
+/// The chain's vaults whose newest deposit status comes from a trial, by id: its calls are that of `maxDeposit` and then that of `gate`, the
+/// contract of the trial.
+pub async fn deposit_trials(db: &Db, chain_id: i64, gate: &str) -> Result<BTreeMap<String, DepositTrial>, StoreError> {
+    let sql = "SELECT v.id AS vault_id, r.observed_at, r.calls->0->>'answer' AS max_deposit \
+               FROM vault v CROSS JOIN LATERAL ( \
+                   SELECT observed_at, calls FROM chain_reading WHERE vault_id = v.id AND field = 'deposit_status' \
+                   ORDER BY observed_at DESC LIMIT 1) AS r \
+               WHERE v.chain_id = $1 AND r.calls->1->>'contract' = $2";
+    let rows: Vec<DepositTrial> = sqlx::query_as(sql).bind(chain_id).bind(gate).fetch_all(&db.pool).await?;
+    Ok(rows.into_iter().map(|row| (row.vault_id.clone(), row)).collect())
+}
+
 /// What the registry has on a chain.
 #[derive(Debug, Clone, Default)]
 pub struct Known {

@@ -29,8 +29,9 @@ function lines({ summary, inputs, stated, score }) {
   for (const { name, value, outcome, said, readAt, findings } of inputs) {
     out.push(`${column(WORDS[outcome])}${name} = ${value}: ${said}`);
     if (readAt) {
-      const { chainId, blockNumber, blockHash, agreed, asked } = readAt;
+      const { chainId, blockNumber, blockHash, calls, simulated, agreed, asked } = readAt;
       out.push(`${column('')}block ${blockNumber} ${blockHash} of chain ${chainId}, read alike by ${agreed} of ${asked} operators`);
+      if (simulated > 0) out.push(`${column('')}${simulated} of ${calls} calls simulated: as if accounts had other code or storage`);
     }
     for (const finding of findings) {
       if (finding.endpoint) out.push(`${column('')}${finding.endpoint}: ${finding.said}`);

@@ -103,8 +103,8 @@ export interface InputReport {
   observedAt: string | null;
   outcome: Outcome;
   said: string;
-  /** Null if the evidence cannot be read. */
-  readAt: { chainId: number; blockNumber: number; blockHash: string; calls: number; agreed: number; asked: number } | null;
+  /** Null if the evidence cannot be read. `simulated`: calls that were made as if accounts had other code or storage. */
+  readAt: { chainId: number; blockNumber: number; blockHash: string; calls: number; simulated: number; agreed: number; asked: number } | null;
   findings: Finding[];
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A program of this crate is put at an address without code (a state override), and an amount of the asset is written into the asset's
 //! storage as its balance. The program approves, deposits, redeems, and looks at its balance again. It is done in two steps: the word of
-//! storage that holds the balance is found by trying [`candidates`] with [`balance_body`]; then [`gate_body`] asks for the round trip.
+//! storage that holds the balance is found by trying [`candidates`] with [`balance_simulation`]; then
+//! [`Trial::simulation`] asks for the round trip.
 //!
 //! A refusal counts only with a reason. A call that fails without one may have run out of gas. An answer counts only if the program
 //! saw the requested block's timestamp and chain. Block number and parent hash are not compared, because Arbitrum gives those of another
@@ -22,11 +23,9 @@ pub use slot::candidates;
 use super::question::{Answers, Question};
 use super::scale::ppm_of;
 use crate::abi::{Data, Function, Word};
-use crate::block::{Address, Block, BlockHash};
+use crate::block::{Address, Block};
 use crate::failure::Failure;
-use crate::hex;
-use alloc::format;
-use alloc::string::String;
+use crate::simulation::{Override, Overrides, Simulation};
 use alloc::vec::Vec;
 
 /// The address that has the program as its code during the call. Nothing else uses it.
@@ -64,6 +63,18 @@ impl Trial {
         call_gas.saturating_mul(CALLS).saturating_add(call_gas >> 5).saturating_add(OWN_GAS)
     }
 
+    /// The call of the round trip.
+    pub fn simulation(&self) -> Simulation {
+        let program = Override { code: Some(PROGRAM.to_vec()), state_diff: Vec::new() };
+        let accounts = [(self.asset, balance(self.balance_slot, self.amount)), (GATE, program)];
+        Simulation {
+            contract: GATE,
+            data: self.calldata(),
+            gas: self.needed_gas().saturating_add(OWN_GAS),
+            overrides: Overrides(accounts.into()),
+        }
+    }
+
     /// The program's calldata.
     fn calldata(&self) -> Vec<u8> {
         let words = [
@@ -82,35 +93,36 @@ pub fn balance_question(asset: Address) -> Question {
     Question::with(asset, Function::BalanceOf, &[Word::from_address(GATE)])
 }
 
-/// `eth_call` of [`balance_question`] with `amount` at a candidate.
-pub fn balance_body(id: u64, asset: Address, candidate: Word, amount: u128, block: BlockHash) -> String {
-    let overrides = balance_override(asset, candidate, amount);
-    body(id, asset, &balance_question(asset).calldata(), OWN_GAS.saturating_mul(5), block, &overrides)
+/// The call of [`balance_question`] with `amount` at a candidate.
+pub fn balance_simulation(asset: Address, candidate: Word, amount: u128) -> Simulation {
+    Simulation {
+        contract: asset,
+        data: balance_question(asset).calldata(),
+        gas: OWN_GAS.saturating_mul(5),
+        overrides: Overrides([(asset, balance(candidate, amount))].into()),
+    }
 }
 
-/// Whether the answer to [`balance_body`] shows that the candidate holds the balance.
+/// Whether the answer to [`balance_simulation`] shows that the candidate holds the balance.
 pub fn holds_balance(answers: &Answers, asset: Address, amount: u128) -> bool {
     amount != 0 && answers.number(&balance_question(asset)) == Ok(amount)
 }
 
-/// `eth_call` of the round trip.
-pub fn gate_body(id: u64, trial: &Trial, block: BlockHash) -> String {
-    let balance = balance_override(trial.asset, trial.balance_slot, trial.amount);
-    let overrides = format!(r#""{GATE}":{{"code":"{}"}},{balance}"#, hex::encode(&PROGRAM));
-    let gas = trial.needed_gas().saturating_add(OWN_GAS);
-    body(id, GATE, &trial.calldata(), gas, block, &overrides)
+fn balance(slot: Word, amount: u128) -> Override {
+    Override { code: None, state_diff: [(slot, Word::from_u128(amount))].into() }
 }
 
-fn balance_override(asset: Address, slot: Word, amount: u128) -> String {
-    let amount = Word::from_u128(amount);
-    format!(r#""{asset}":{{"stateDiff":{{"{slot}":"{amount}"}}}}"#)
-}
-
-fn body(id: u64, to: Address, data: &[u8], gas: u64, block: BlockHash, overrides: &str) -> String {
-    let data = hex::encode(data);
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_call","params":[{{"to":"{to}","data":"{data}","gas":"{gas:#x}"}},{{"blockHash":"{block}"}},{{{overrides}}}]}}"#
-    )
+/// Why a provider's answer to a call with overrides shows nothing; `None` if it does show something.
+///
+/// A provider that serves no overrides may answer as if there were none, and one that limits the gas of a call may give the program too
+/// little to begin. Both would otherwise look like another answer than that of the other providers.
+pub fn failure_of(simulation: &Simulation, answer: &[u8]) -> Option<Failure> {
+    if answer.is_empty() && simulation.replaces_called_code() {
+        return Some(Failure::Unsupported);
+    }
+    let is_too_little = || Data::new(answer).word(0) == Ok(Word::ZERO);
+    (simulation.contract == GATE && answer.len() >= usize::from(program::HEAD_BYTES) && is_too_little())
+        .then_some(Failure::Gas)
 }
 
 /// A step of the round trip that a contract can refuse.
@@ -165,7 +177,7 @@ pub enum Obstacle {
 }
 
 impl RoundTrip {
-    /// The result of [`gate_body`] at `block` of this chain.
+    /// The result of [`Trial::simulation`] at `block` of this chain.
     pub fn from_result(trial: &Trial, block: &Block, chain_id: u64, result: Result<&[u8], Failure>) -> Self {
         match result {
             Ok(data) => decode(trial, block, chain_id, data).unwrap_or(RoundTrip::NotSimulated(Obstacle::Damaged)),

@@ -1,7 +1,8 @@
 //! Tests of the simulated deposit and redemption.
 
 use super::*;
-use crate::block::BlockId;
+use crate::block::{BlockHash, BlockId};
+use crate::{body, hex};
 use serde_json::Value;
 use std::vec;
 
@@ -83,7 +84,7 @@ fn obstacles_are_no_facts_about_the_vault() {
 #[test]
 fn the_bodies_override_only_the_gate_and_one_word_of_the_asset() {
     let block = BlockHash([9; 32]);
-    let body: Value = serde_json::from_str(&gate_body(4, &TRIAL, block)).unwrap();
+    let body: Value = serde_json::from_str(&body::simulation(4, &TRIAL.simulation(), block)).unwrap();
     let (gate, asset) = (hex::encode(&GATE.0), hex::encode(&TRIAL.asset.0));
     assert_eq!((&body["id"], &body["params"][0]["to"]), (&4.into(), &gate.as_str().into()));
     let overrides = body["params"][2].as_object().unwrap();
@@ -92,7 +93,21 @@ fn the_bodies_override_only_the_gate_and_one_word_of_the_asset() {
     let slots = overrides[&asset]["stateDiff"].as_object().unwrap();
     assert_eq!(slots[&hex::encode(&[3; 32])], hex::encode(&Word::from_u128(1_000_000).0));
     assert_eq!(slots.len(), 1);
-    let body: Value = serde_json::from_str(&balance_body(4, TRIAL.asset, Word([3; 32]), 5, block)).unwrap();
+    let balance = balance_simulation(TRIAL.asset, Word([3; 32]), 5);
+    let body: Value = serde_json::from_str(&body::simulation(4, &balance, block)).unwrap();
     assert_eq!(body["params"][2].as_object().unwrap().len(), 1);
     assert_eq!(body["params"][1]["blockHash"], hex::encode(&[9; 32]));
+}
+
+#[test]
+fn a_provider_that_ignores_overrides_or_gives_little_gas_is_told_from_a_vault_that_refuses() {
+    let (gate, balance) = (TRIAL.simulation(), balance_simulation(TRIAL.asset, Word([3; 32]), 5));
+    assert_eq!(failure_of(&gate, &[]), Some(Failure::Unsupported));
+    assert_eq!(failure_of(&gate, &answer(0, false, 0, &[])), Some(Failure::Gas));
+    for step in 1..=6 {
+        assert_eq!(failure_of(&gate, &answer(step, true, 0, &[])), None);
+    }
+    // A token may answer with nothing, and may have no balance.
+    assert_eq!(failure_of(&balance, &[]), None);
+    assert_eq!(failure_of(&balance, &[0; 32]), None);
 }

@@ -232,7 +232,7 @@ impl Walk {
             (question, &answer),
             (Question::Code(_), Answer::Code(_))
                 | (Question::Storage { .. }, Answer::Storage(_))
-                | (Question::Call { .. }, Answer::Call(_))
+                | (Question::Call { .. } | Question::Simulation(_), Answer::Call(_))
                 | (Question::RoleGrants(_), Answer::RoleGrants(_))
                 | (_, Answer::Failed(_))
         );

@@ -4,6 +4,7 @@ use crate::abi::{Call, Data, Function, Word, keccak256};
 use crate::adapt::{CallAnswer, Unknown, Value, returned};
 use crate::block::Address;
 use crate::failure::Failure;
+use crate::simulation::Simulation;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cell::RefCell;
@@ -27,6 +28,8 @@ pub enum Question {
         /// The calldata.
         data: Vec<u8>,
     },
+    /// `eth_call` with overrides. The walk does not ask it.
+    Simulation(Simulation),
     /// The `RoleGranted` logs of the contract since its creation, by `eth_getLogs`.
     RoleGrants(Address),
 }
@@ -38,7 +41,7 @@ pub enum Answer {
     Code(Code),
     /// To [`Question::Storage`].
     Storage(Word),
-    /// To [`Question::Call`]; a revert is [`Failure::Reverted`].
+    /// To [`Question::Call`] and [`Question::Simulation`]; a revert is [`Failure::Reverted`].
     Call(CallAnswer),
     /// To [`Question::RoleGrants`]: role and account of each log. Later revocations do not matter, because `hasRole` is asked afterwards.
     RoleGrants(Vec<(Word, Address)>),

@@ -164,6 +164,10 @@ async fn answer(State(node): State<Arc<Inner>>, body: Bytes) -> Response<Body> {
     node.requests.fetch_add(1, Ordering::Relaxed);
     let request: Value = serde_json::from_slice(&body).unwrap();
     let respond = |status: StatusCode, text: String| Response::builder().status(status).body(Body::from(text)).unwrap();
+    if request.is_array() {
+        let error = json!({"code": -32600, "message": "batches are not served"});
+        return respond(StatusCode::OK, json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string());
+    }
     let wrong = || node.faults.fetch_add(1, Ordering::Relaxed);
     let html = "<html><body>Bad gateway</body></html>".to_owned();
     match node.fault {

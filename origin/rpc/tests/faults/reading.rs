@@ -3,11 +3,13 @@
 use crate::node::{Contracts, Node, OLD, World};
 use crate::proxy::Chain;
 use rds_chain::abi::{Call, Function, Word};
+use rds_chain::adapt::deposit_gate::{self, Trial};
 use rds_chain::adapt::governance::{Answer, Code, Question};
 use rds_chain::failure::Failure;
 use rds_chain::plan::Limits;
 use rds_chain::quorum::Verdict;
 use rds_chain::reader::{Field, Outcome};
+use rds_chain::simulation::Simulation;
 use rds_chain::{Address, Block, body, hex, result};
 use rds_rpc::agree::{Reader, Target};
 use serde_json::{Value, json};
@@ -52,6 +54,18 @@ pub async fn direct(node: &Node, block: &Block, to: Address, data: &[u8]) -> Res
         Some(result) => Ok(bytes(result)),
         None => Err(answer["error"]["data"].as_str().map_or(Vec::new(), |data| hex::decode(data).unwrap())),
     }
+}
+
+/// A deposit and its redemption, and the token's balance at a right and at a wrong place.
+fn simulations(world: &World) -> [Simulation; 3] {
+    let slots = deposit_gate::candidates(deposit_gate::GATE);
+    let (balance_slot, amount) = (slots[3], 1_000_000);
+    let trial = Trial { vault: world.vault, asset: world.token, balance_slot, amount, call_gas: 3_000_000 };
+    [
+        trial.simulation(),
+        deposit_gate::balance_simulation(world.token, balance_slot, amount),
+        deposit_gate::balance_simulation(world.token, slots[0], amount),
+    ]
 }
 
 fn bytes(value: &Value) -> Vec<u8> {
@@ -110,6 +124,11 @@ impl Truth {
         ] {
             let answer = direct(node, &last, contract, &data).await.map_err(|data| Failure::Reverted { data });
             questions.push((Question::Call { contract, data }, Answer::Call(answer)));
+        }
+        for simulation in simulations(world) {
+            let request: Value = serde_json::from_str(&body::simulation(1, &simulation, last.id.hash)).unwrap();
+            let answer = node.result("eth_call", request["params"].clone()).await;
+            questions.push((Question::Simulation(simulation), Answer::Call(Ok(bytes(&answer)))));
         }
         questions.push((Question::RoleGrants(world.vault), Answer::RoleGrants(Vec::new())));
         let logs = async |topic: rds_chain::abi::Event| {

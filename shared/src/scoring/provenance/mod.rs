@@ -3,7 +3,10 @@
 mod evidence;
 mod inputs;
 
-pub use evidence::{CallMethod, ChainCall, ChainEvidence};
+pub use evidence::{
+    AccountOverride, CallMethod, ChainCall, ChainEvidence, MAX_CALL_GAS, MAX_OVERRIDDEN_ACCOUNTS, MAX_OVERRIDDEN_WORDS,
+    MAX_OVERRIDING_CODE,
+};
 pub use inputs::*;
 
 use super::number::{Decimal, MilliPoints, SumUnits};

@@ -157,7 +157,7 @@ impl Endpoint {
             (Ok(answer), _) => Ok(answer),
             (Err(Failure::Reverted { data }), Subject::Question(place) | Subject::AsReader(place))
                 // Only a call can revert.
-                if plan.questions().get(place).is_some_and(|it| matches!(it.question, Question::Call { .. })) =>
+                if plan.questions().get(place).is_some_and(|it| matches!(it.question, Question::Call { .. } | Question::Simulation(_))) =>
             {
                 self.hear(ask.subject, NodeAnswer::Reverted(data), plan);
                 return 0;

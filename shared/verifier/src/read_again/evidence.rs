@@ -1,9 +1,12 @@
 //! The evidence of one input, read strictly: a call that cannot be repeated exactly as published is refused by name.
 
-use crate::input::{Members, Unreadable, member, members, unreadable};
+use crate::input::{Members, Unreadable, member, members, read, unreadable};
 use rds_chain::abi::Word;
+use rds_chain::simulation::{Override, Overrides, Simulation};
 use rds_chain::{Address, BlockHash, BlockId, body, hex};
-use rds_shared::scoring::provenance::CallMethod;
+use rds_shared::scoring::provenance::{
+    CallMethod, MAX_CALL_GAS, MAX_OVERRIDDEN_ACCOUNTS, MAX_OVERRIDDEN_WORDS, MAX_OVERRIDING_CODE,
+};
 use serde_json::value::RawValue;
 
 /// Largest chain id and block number: greater numbers lose digits in JavaScript.
@@ -32,16 +35,24 @@ pub struct Call {
 /// What is asked of a contract. Two calls with the same question at the same block have the same answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    Call { contract: Address, data: Vec<u8> },
-    Storage { contract: Address, slot: Word },
+    Call {
+        contract: Address,
+        data: Vec<u8>,
+    },
+    Storage {
+        contract: Address,
+        slot: Word,
+    },
     Code(Address),
+    /// A call with overrides, or with an amount of gas of its own.
+    Simulation(Simulation),
 }
 
 impl Question {
     /// The JSON-RPC method.
     pub fn method(&self) -> &'static str {
         match self {
-            Question::Call { .. } => "eth_call",
+            Question::Call { .. } | Question::Simulation(_) => "eth_call",
             Question::Storage { .. } => "eth_getStorageAt",
             Question::Code(_) => "eth_getCode",
         }
@@ -52,13 +63,14 @@ impl Question {
             Question::Call { contract, .. } | Question::Storage { contract, .. } | Question::Code(contract) => {
                 *contract
             }
+            Question::Simulation(simulation) => simulation.contract,
         }
     }
 
     /// The call data or the slot, as published.
     pub fn data(&self) -> Option<String> {
         match self {
-            Question::Call { data, .. } => Some(hex::encode(data)),
+            Question::Call { data, .. } | Question::Simulation(Simulation { data, .. }) => Some(hex::encode(data)),
             Question::Storage { slot, .. } => Some(slot.to_string()),
             Question::Code(_) => None,
         }
@@ -70,6 +82,7 @@ impl Question {
             Question::Call { contract, data } => body::contract_call(id, *contract, data, body::QUESTION_GAS, block),
             Question::Storage { contract, slot } => body::storage_at(id, *contract, *slot, block),
             Question::Code(contract) => body::code(id, *contract, block),
+            Question::Simulation(simulation) => body::simulation(id, simulation, block),
         }
     }
 }
@@ -108,6 +121,11 @@ impl Evidence {
 }
 
 impl Call {
+    /// Whether the call was made as if accounts had other code or storage.
+    pub fn is_simulated(&self) -> bool {
+        matches!(&self.question, Question::Simulation(simulation) if !simulation.overrides.0.is_empty())
+    }
+
     fn read(place: usize, call: &RawValue) -> Result<Self, Unreadable> {
         let at = |name: &str| format!("calls[{place}].{name}");
         let members =
@@ -122,10 +140,24 @@ impl Call {
         if members.get("answer").is_none() {
             return Err(fault(&at("answer"), "is missing"));
         }
+        let overrides = overrides(&members, &at)?;
+        let gas = gas(&members, &at)?;
+        if method != CallMethod::Call && (overrides.is_some() || gas.is_some()) {
+            let name = if gas.is_some() { "gas" } else { "overrides" };
+            return Err(fault(&at(name), "must be absent unless the method is eth_call"));
+        }
         let question = match method {
             CallMethod::Call => {
                 let data = data.ok_or_else(|| fault(&at("data"), "must be the call data"))?;
-                Question::Call { contract, data }
+                match (overrides, gas) {
+                    (None, None) => Question::Call { contract, data },
+                    (overrides, gas) => Question::Simulation(Simulation {
+                        contract,
+                        data,
+                        gas: gas.unwrap_or(body::QUESTION_GAS),
+                        overrides: overrides.unwrap_or_default(),
+                    }),
+                }
             }
             CallMethod::Storage => {
                 let slot = data.and_then(|data| data.try_into().ok()).map(Word);
@@ -145,11 +177,81 @@ impl Call {
 
 /// Bytes, or `None` for null and for a member that is missing.
 fn optional(members: &Members<'_>, name: &str, at: &impl Fn(&str) -> String) -> Result<Option<Vec<u8>>, Unreadable> {
-    if members.get(name).is_none_or(|value| value.get() == "null") {
+    let Some(value) = members.get(name).filter(|value| value.get() != "null") else { return Ok(None) };
+    bytes(&at(name), value).map(Some)
+}
+
+/// The gas of a call, or `None` if it is missing.
+fn gas(members: &Members<'_>, at: &impl Fn(&str) -> String) -> Result<Option<u64>, Unreadable> {
+    if members.get("gas").is_none() {
         return Ok(None);
     }
-    let bytes = member::<String>(members, name).and_then(|text| hex::decode(&text));
-    bytes.map(Some).ok_or_else(|| fault(&at(name), "must be 0x and an even number of hex digits"))
+    let gas = member::<u64>(members, "gas").filter(|gas| (1..=MAX_CALL_GAS).contains(gas));
+    gas.map(Some).ok_or_else(|| fault(&at("gas"), "must be an integer from 1 to 50000000"))
+}
+const _: () = assert!(MAX_CALL_GAS == 50_000_000);
+
+/// The overrides of a call, or `None` if they are missing. Nothing in them may be left out of the repeated call, so that a member that is not
+/// known here is refused.
+fn overrides(members: &Members<'_>, at: &impl Fn(&str) -> String) -> Result<Option<Overrides>, Unreadable> {
+    let Some(object) = members.get("overrides") else { return Ok(None) };
+    let field = at("overrides");
+    let mut overrides = Overrides::default();
+    for (address, account) in inside(&field, object)?.iter() {
+        let field = format!("{field}.{address}");
+        let address: Address = address.parse().map_err(|_| fault(&field, "must be named by 0x and 40 hex digits"))?;
+        if overrides.0.iter().any(|(other, _)| *other == address) {
+            return Err(fault(&field, TWICE));
+        }
+        overrides.0.push((address, account_override(&field, account)?));
+    }
+    if !(1..=MAX_OVERRIDDEN_ACCOUNTS).contains(&overrides.0.len()) {
+        return Err(fault(&field, "has no account, or too many"));
+    }
+    Ok(Some(overrides))
+}
+
+/// One address or slot may be written in two ways.
+const TWICE: &str = "is named twice";
+
+fn account_override(field: &str, object: &RawValue) -> Result<Override, Unreadable> {
+    let mut account = Override::default();
+    for (name, value) in inside(field, object)?.iter() {
+        let field = format!("{field}.{name}");
+        match name {
+            "code" => account.code = Some(bytes(&field, value)?),
+            "stateDiff" => {
+                for (slot, value) in inside(&field, value)?.iter() {
+                    let slot = word(&field, hex::decode(slot))?;
+                    if account.state_diff.iter().any(|(other, _)| *other == slot) {
+                        return Err(fault(&field, TWICE));
+                    }
+                    account.state_diff.push((slot, word(&field, bytes(&field, value).ok())?));
+                }
+            }
+            _ => return Err(fault(&field, "is not known to this verifier")),
+        }
+    }
+    let is_long = account.code.as_ref().is_some_and(|code| code.len() > MAX_OVERRIDING_CODE);
+    if is_long || account.state_diff.len() > MAX_OVERRIDDEN_WORDS {
+        return Err(fault(field, "has too long a code, or too many slots"));
+    }
+    Ok(account)
+}
+
+fn bytes(field: &str, value: &RawValue) -> Result<Vec<u8>, Unreadable> {
+    let bytes = read::<String>(value).and_then(|text| hex::decode(&text));
+    bytes.ok_or_else(|| fault(field, "must be 0x and an even number of hex digits"))
+}
+
+fn word(field: &str, bytes: Option<Vec<u8>>) -> Result<Word, Unreadable> {
+    let word = bytes.and_then(|bytes| bytes.try_into().ok()).map(Word);
+    word.ok_or_else(|| fault(field, "must have slots and words of 0x and 64 hex digits"))
+}
+
+/// The members of the object `name`.
+fn inside<'a>(name: &str, object: &'a RawValue) -> Result<Members<'a>, Unreadable> {
+    members(object.get()).map_err(|why| Unreadable(format!("`{name}` cannot be read: {why}")))
 }
 
 fn fault(name: &str, rule: &str) -> Unreadable {

@@ -4,6 +4,7 @@
 
 use super::evidence::{Call, Question};
 use rds_chain::abi::keccak256;
+use rds_chain::adapt::deposit_gate;
 use rds_chain::failure::Failure;
 use rds_chain::hex;
 
@@ -104,7 +105,7 @@ impl Reason {
             }
             Reason::TooLarge => "The answer is larger than this verifier or the endpoint allows.",
             Reason::Gas => "The endpoint allows less gas than the call needs.",
-            Reason::Unsupported => "The endpoint does not serve this method, or not at a block that is named by its hash (EIP-1898).",
+            Reason::Unsupported => "The endpoint does not serve this method, or not at a block that is named by its hash (EIP-1898), or not with overrides of code and storage.",
             Reason::Forbidden => "The endpoint refuses the request: its address may need a key.",
             Reason::Damaged => "The endpoint's answer contradicts itself, or does not have the form of the method's result.",
             Reason::Stopped => "This was stopped before everything was asked.",
@@ -137,14 +138,21 @@ pub fn judge(call: &Call, node: &NodeAnswer) -> Judgement {
         }
         NodeAnswer::Bytes(bytes) => bytes,
     };
+    // What a node answers that does not make the call as published says nothing about the chain.
+    if let Question::Simulation(simulation) = &call.question
+        && call.answer.as_ref() != Some(bytes)
+        && let Some(failure) = deposit_gate::failure_of(simulation, bytes)
+    {
+        return Judgement::Unchecked(Reason::of(&failure, 200));
+    }
     match (&call.question, &call.answer) {
         (Question::Code(_), Some(hash)) => {
             let found = keccak256(bytes);
             if found.as_slice() == hash.as_slice() { Judgement::Same } else { Judgement::Other(hex::encode(&found)) }
         }
-        (Question::Call { .. }, Some(answer)) if is_same(answer, bytes) => Judgement::Same,
+        (Question::Call { .. } | Question::Simulation(_), Some(answer)) if is_same(answer, bytes) => Judgement::Same,
         // The service takes a call that returned less than a word for one that gave no answer.
-        (Question::Call { .. }, None) if bytes.len() < 32 => Judgement::Same,
+        (Question::Call { .. } | Question::Simulation(_), None) if bytes.len() < 32 => Judgement::Same,
         (Question::Storage { .. }, Some(word)) if word == bytes => Judgement::Same,
         _ => Judgement::Other(hex::encode(bytes)),
     }

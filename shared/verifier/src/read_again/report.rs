@@ -68,6 +68,8 @@ pub struct ReadAt {
     pub block_number: u64,
     pub block_hash: String,
     pub calls: usize,
+    /// How many of the calls were simulated: made as if accounts had other code or storage.
+    pub simulated: usize,
     /// Number of operators that gave these answers to the service, and of those that it asked.
     pub agreed: u32,
     pub asked: u32,
@@ -213,7 +215,8 @@ fn of_service(session: &Session, evidence: &Evidence, derived: &Derived) -> Opti
         return finding(Outcome::Contradicted, "other_value", said);
     }
     let vault = session.document.vault?;
-    if evidence.calls.iter().any(|call| call.question.contract() == vault) {
+    // A simulation may have put other code there.
+    if evidence.calls.iter().any(|call| !call.is_simulated() && call.question.contract() == vault) {
         return None;
     }
     finding(Outcome::NotChecked, "other_contract", format!("No call asks the vault's own contract, {vault}."))
@@ -225,6 +228,7 @@ fn read_at(evidence: &Evidence) -> ReadAt {
         block_number: evidence.block.number,
         block_hash: evidence.block.hash.to_string(),
         calls: evidence.calls.len(),
+        simulated: evidence.calls.iter().filter(|call| call.is_simulated()).count(),
         agreed: evidence.agreed,
         asked: evidence.asked,
     }

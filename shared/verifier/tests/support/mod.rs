@@ -22,6 +22,16 @@ pub fn call(data: &str, answer: Value) -> Value {
     json!({ "method": "eth_call", "contract": VAULT, "data": data, "answer": answer })
 }
 
+/// A call of an address that has code only during the call.
+pub fn simulated(answer: Value) -> Value {
+    let contract = "0x00000000000000000000000000000000000000de";
+    let overrides = json!({ contract: { "code": "0x60016002" }, VAULT: { "stateDiff": { word(3): word(4) } } });
+    json!({
+        "method": "eth_call", "contract": contract, "data": "0x05", "answer": answer, "overrides": overrides,
+        "gas": 15_728_640,
+    })
+}
+
 /// Five calls: a word, two words, a revert, a slot, and code.
 pub fn evidence() -> Value {
     let two_words = format!("{}{}", word(7), word(8).trim_start_matches("0x"));
@@ -64,6 +74,8 @@ pub struct Node {
     pub failing: Option<(String, u16, String)>,
     /// The method that gets no answer, and why.
     pub silent: Option<(&'static str, Silence)>,
+    /// What simulated calls return; a node that ignores overrides has `0x`.
+    pub simulates: String,
     /// The methods of the requests that were answered.
     pub asked: Vec<String>,
 }
@@ -83,6 +95,7 @@ impl Node {
             to_strangers: BTreeMap::new(),
             failing: None,
             silent: None,
+            simulates: word(7),
             asked: Vec::new(),
         }
     }
@@ -127,6 +140,12 @@ impl Node {
             }
             "eth_call" => {
                 at_block(&params[1]);
+                if let Some(overrides) = params.get(2) {
+                    let call = simulated(json!(null));
+                    assert_eq!(overrides, &call["overrides"]);
+                    assert_eq!(params[0], json!({ "to": call["contract"], "data": call["data"], "gas": "0xf00000" }));
+                    return json!(self.simulates);
+                }
                 assert_eq!((&params[0]["to"], &params[0]["gas"]), (&json!(VAULT), &json!("0x4c4b40")));
                 let data = params[0]["data"].as_str().unwrap();
                 let stranger = params[0].get("from").is_none().then(|| self.to_strangers.get(data)).flatten();

@@ -81,6 +81,7 @@ impl World {
         let contract = match question {
             Question::Code(contract) | Question::RoleGrants(contract) => contract,
             Question::Storage { contract, .. } | Question::Call { contract, .. } => contract,
+            Question::Simulation(call) => &call.contract,
         };
         if self.unread.contains(contract) {
             return Answer::Failed(Failure::Transport);
@@ -94,6 +95,7 @@ impl World {
                 let none = Err(Failure::Reverted { data: vec![] });
                 Answer::Call(self.calls.get(&(*contract, data.clone())).cloned().map_or(none, Ok))
             }
+            Question::Simulation(_) => Answer::Failed(Failure::Unsupported),
             Question::RoleGrants(contract) => {
                 Answer::RoleGrants(self.grants.get(contract).cloned().unwrap_or_default())
             }

@@ -4,7 +4,10 @@ use super::fields::Check;
 use rds_facts::{At, ChainCandidate, ChainReading, ChainRetraction, ChainSync, ReadField, Signing};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::status::{BorrowStatus, DepositStatus, WithdrawStatus};
-use rds_shared::scoring::provenance::{CallMethod, ChainCall, ChainEvidence};
+use rds_shared::scoring::provenance::{
+    AccountOverride, CallMethod, ChainCall, ChainEvidence, MAX_CALL_GAS, MAX_OVERRIDDEN_ACCOUNTS, MAX_OVERRIDDEN_WORDS,
+    MAX_OVERRIDING_CODE,
+};
 use rds_shared::scoring::vault::Exit;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -107,6 +110,42 @@ impl Check {
         }
         if call.data.is_some() == (call.method == CallMethod::Code) {
             self.wrong(format!("{field}.data"), "must be null for eth_getCode, and only then");
+        }
+        if call.gas.is_some_and(|gas| !(1..=MAX_CALL_GAS).contains(&gas)) {
+            self.wrong(format!("{field}.gas"), format!("must be from 1 to {MAX_CALL_GAS}"));
+        }
+        let is_call = call.method == CallMethod::Call;
+        if !is_call && call.gas.is_some() {
+            self.wrong(format!("{field}.gas"), "must be absent unless the method is eth_call");
+        }
+        if !is_call && !call.overrides.is_empty() {
+            self.wrong(format!("{field}.overrides"), "must be absent unless the method is eth_call");
+        }
+        if call.overrides.len() > MAX_OVERRIDDEN_ACCOUNTS {
+            let most = format!("must have at most {MAX_OVERRIDDEN_ACCOUNTS} accounts");
+            return self.wrong(format!("{field}.overrides"), most);
+        }
+        for (address, account) in &call.overrides {
+            if !is_hex(address) || address.len() != 42 {
+                self.wrong(format!("{field}.overrides"), "must be by address: 0x and 40 lower-case hex digits");
+                continue;
+            }
+            self.account_override(&format!("{field}.overrides.{address}"), account);
+        }
+    }
+
+    fn account_override(&mut self, field: &str, account: &AccountOverride) {
+        if let Some(code) = &account.code
+            && (!is_hex(code) || code.len() % 2 != 0 || code.len() > 2 + 2 * MAX_OVERRIDING_CODE)
+        {
+            self.wrong(format!("{field}.code"), "must be 0x and whole bytes in lower-case hex digits, at most 24 KiB");
+        }
+        let words = &account.state_diff;
+        if words.len() > MAX_OVERRIDDEN_WORDS {
+            self.wrong(format!("{field}.stateDiff"), format!("must have at most {MAX_OVERRIDDEN_WORDS} slots"));
+        } else if words.iter().flat_map(|(slot, word)| [slot, word]).any(|word| !is_hex(word) || word.len() != 66) {
+            let rule = "must have slots and words of 0x and 64 lower-case hex digits";
+            self.wrong(format!("{field}.stateDiff"), rule);
         }
     }
 

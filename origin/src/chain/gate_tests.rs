@@ -90,10 +90,10 @@ fn what_showed_nothing_rests_for_a_while() {
 proptest! {
     #[test]
     fn a_trial_never_deposits_more_than_the_vault_allows_and_never_nothing(limit in 1_u128.., decimals in 0_u8..=36) {
-        let entrance = Entrance { decimals, ..entrance(Word::from_u128(limit)) };
-        let [small, large] = ROUNDS.map(|(many, _)| amount(many, &entrance).unwrap());
+        let limited = Entrance { decimals, ..entrance(Word::from_u128(limit)) };
+        let [small, large] = ROUNDS.map(|(many, _)| amount(many, &limited).unwrap());
         prop_assert!(0 < small && small <= large && large <= limit);
-        let unlimited = Entrance { decimals, ..super::tests::entrance(Word::MAX) };
+        let unlimited = Entrance { decimals, ..entrance(Word::MAX) };
         prop_assert_eq!(amount(1, &unlimited), Some(10_u128.pow(decimals.into())));
     }
 }

@@ -3,6 +3,7 @@
 use super::holders::Tried;
 use super::meters::ChainMeter;
 use super::observed::ReadBlock;
+use super::powers::{self, Looked};
 use super::vaults::Cycle;
 use super::{discovery, halt};
 use rds_chain::Block;
@@ -65,6 +66,7 @@ pub(super) async fn run(
     reads: &Reads,
     meter: &ChainMeter,
     tried: &mut Tried,
+    looked: &mut Looked,
 ) -> Result<Ended, CycleError> {
     let Ok(chain_id) = i64::try_from(reader.chain_id()) else { return Ok(Ended::NotDue) };
     let Some(mut lock) = chains::lock(db, chain_id).await? else {
@@ -112,12 +114,14 @@ pub(super) async fn run(
     let new_assets = batch.assets().filter_map(|it| Some((it.address.clone()?, it.id.clone()))).collect();
     let cycle = Cycle { db, block: &target.block, at: &at, reads, meter, new_assets };
     let read = cycle.read(reader, new, since, tried).await?;
+    let answers = powers::read(&cycle, reader, since, looked).await?;
     let committed = u64::try_from(read.readings.len()).unwrap_or(u64::MAX);
     read.assets.into_iter().for_each(|it| add(&mut batch, Observation::Asset(Box::new(it)), meter));
     read.feeds.into_iter().for_each(|it| add(&mut batch, Observation::OracleFeed(Box::new(it)), meter));
     read.readings.into_iter().for_each(|it| add(&mut batch, Observation::ChainReading(Box::new(it)), meter));
     read.exposures.into_iter().for_each(|it| add(&mut batch, Observation::Exposure(it), meter));
     read.holders.into_iter().for_each(|it| add(&mut batch, Observation::HolderSnapshot(it), meter));
+    answers.into_iter().for_each(|it| add(&mut batch, Observation::AssetAnswer(Box::new(it)), meter));
     batch.push(Observation::ChainSync(ChainSync {
         kind: Kind,
         observed_at: at.time,

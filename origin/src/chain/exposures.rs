@@ -12,7 +12,6 @@ use rds_chain::{Address, Block};
 use rds_facts::fact::Kind;
 use rds_facts::{Exposure, ExposurePart, Share};
 use rds_rpc::agree::Reader;
-use rds_shared::scoring::provenance::ChainEvidence;
 use rds_shared::scoring::vault::ExposuresStatus;
 use rds_store::At;
 use rds_store::chains::KnownExposure;
@@ -79,7 +78,7 @@ pub(super) fn exposure(
     if status == ExposuresStatus::Unavailable && !known.is_some_and(|known| known.is_read) {
         return None;
     }
-    let agreed = from.iter().map(|seen| seen.agreed).min()?;
+    let evidence = at.evidence(&from)?;
     let exposure = Exposure {
         kind: Kind,
         observed_at: at.time,
@@ -88,14 +87,7 @@ pub(super) fn exposure(
         status,
         parts,
         basis: None,
-        evidence: Some(ChainEvidence {
-            chain_id: u64::try_from(at.chain_id).unwrap_or_default(),
-            block_number: u64::try_from(at.number).unwrap_or_default(),
-            block_hash: at.hash.clone(),
-            calls: from.into_iter().map(|seen| seen.call).collect(),
-            agreed,
-            asked: at.asked,
-        }),
+        evidence: Some(evidence),
     };
     is_changed(&exposure, known, at.time).then_some(exposure)
 }

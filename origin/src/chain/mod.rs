@@ -12,6 +12,7 @@
 //! | `holders.rs` | who holds a vault's shares |
 //! | `discovery.rs` | vaults that the registry does not have |
 //! | `control.rs` | who controls a vault |
+//! | `powers/` | who has which powers over the tokens that vaults hold, as answers of the questionnaire |
 //! | `observed.rs` | answers as readings with their evidence |
 //! | `backfill/` | the past of the vaults, read once |
 //! | `verify.rs` | readings, read again |
@@ -36,6 +37,7 @@ pub mod halt;
 mod holders;
 mod meters;
 mod observed;
+mod powers;
 mod state;
 mod vaults;
 pub mod verify;
@@ -81,8 +83,9 @@ async fn keep_chain(app: &App, chain: &Chain, reads: &Reads) {
     // Logged once when reading fails, and once when it works again.
     let mut is_working = true;
     let mut tried = holders::Tried::default();
+    let mut looked = powers::Looked::default();
     loop {
-        match cycle::run(&app.db, &app.clock, &mut reader, reads, meters, &mut tried).await {
+        match cycle::run(&app.db, &app.clock, &mut reader, reads, meters, &mut tried, &mut looked).await {
             Ok(_) => {
                 if !std::mem::replace(&mut is_working, true) {
                     tracing::info!(chain = chain.chain_id, "the chain is read again");

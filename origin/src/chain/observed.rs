@@ -8,7 +8,7 @@ use rds_chain::{Address, Block, hex};
 use rds_facts::fact::Kind;
 use rds_facts::{At, ChainReading, ReadField};
 use rds_rpc::ask::AgreedAnswer;
-use rds_shared::scoring::provenance::{CallMethod, ChainCall};
+use rds_shared::scoring::provenance::{CallMethod, ChainCall, ChainEvidence};
 use rds_shared::wire::Timestamp;
 use serde_json::Value;
 
@@ -60,6 +60,18 @@ impl ReadBlock {
             value,
             chain_id: self.chain_id,
             block_number: self.number,
+            block_hash: self.hash.clone(),
+            calls: from.iter().map(|seen| seen.call.clone()).collect(),
+            agreed: from.iter().map(|seen| seen.agreed).min()?,
+            asked: self.asked,
+        })
+    }
+
+    /// The calls behind a value that follows from these answers; `None` without answers.
+    pub fn evidence(&self, from: &[AgreedCall]) -> Option<ChainEvidence> {
+        Some(ChainEvidence {
+            chain_id: u64::try_from(self.chain_id).ok()?,
+            block_number: u64::try_from(self.number).ok()?,
             block_hash: self.hash.clone(),
             calls: from.iter().map(|seen| seen.call.clone()).collect(),
             agreed: from.iter().map(|seen| seen.agreed).min()?,

@@ -17,7 +17,8 @@ pub(super) async fn of(db: &Db, asset_id: &str, now: Timestamp) -> Result<Option
     if stored.is_empty() {
         return Ok(None);
     }
-    let sourced: Vec<SourcedAnswer<'_>> = stored.iter().map(AssetAnswer::sourced).collect();
+    let sourced: Vec<SourcedAnswer<'_>> =
+        stored.iter().filter(|one| one.is_given()).map(AssetAnswer::sourced).collect();
     let hash = AnswerSet { subject: asset_id, answers: &sourced }.content_hash();
     let signed = answers::attested(&db.pool, Some(asset_id)).await?;
     let attested_by = signed.into_iter().filter(|it| ContentHash::parse(&it.answers_hash) == Some(hash));
@@ -78,5 +79,6 @@ fn served(one: &AssetAnswer, counts: bool, question_state: PartState) -> GivenAn
             withdrawn_at: one.withdrawn.then_some(one.observed_at.0),
             given_by: one.source.clone(),
         },
+        evidence: one.evidence.clone(),
     }
 }

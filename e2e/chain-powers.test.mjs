@@ -107,7 +107,7 @@ async function confirm(asset, value) {
   }
   const report = await readAgain(JSON.stringify({ data: asset }), [node.url]);
   assert.equal(report.outcome, 'confirmed', JSON.stringify(report, null, 1));
-  assert.deepEqual([new Set(report.inputs.map(({ name }) => name)).size, report.stated, report.score], [5, 0, null]);
+  assert.deepEqual([report.inputs.length, report.stated, report.score], [5, 0, null]);
   assert.equal(asset.dimensions.governance_controls, value);
   const { dimensions } = new AssetThirdParty(await get('/v1/methodology')).answered(asset, Date.now()).now;
   assert.equal(dimensions.governance_controls, value);

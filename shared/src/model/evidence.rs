@@ -97,7 +97,8 @@ pub struct AssetAnswers {
     pub answers_hash: ContentHash,
     /// Reviewers who signed exactly this set; the signatures verify.
     pub attested_by: Vec<String>,
-    /// Every answer, also those that do not count now, in the order of the questionnaire, newest first.
+    /// Every answer, also those that do not count now, in the order of the questionnaire, newest first. Of an answer that is read on a chain
+    /// again and again, only the newest reading.
     pub answers: Vec<GivenAnswer>,
 }
 

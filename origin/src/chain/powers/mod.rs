@@ -104,7 +104,12 @@ pub(super) async fn read(
             held.push(Held { asset, contract, category, known });
         }
     }
-    let due = due(reader, cycle, &held, since, looked).await;
+    let mut due = due(reader, cycle, &held, since, looked).await;
+    for held in due.split_off(due.len().min(MAX_TOKENS)) {
+        // The events that made it due are not looked for again.
+        let look = Look { block: at.number, due: at.time.0, contracts: held.watched(looked) };
+        looked.0.insert(held.asset.id.clone(), look);
+    }
     let contracts: Vec<Address> = due.iter().map(|held| held.contract).collect();
     if contracts.is_empty() {
         return Ok(Vec::new());
@@ -129,7 +134,7 @@ pub(super) async fn read(
     Ok(written)
 }
 
-/// The tokens to read now, those that were never read first.
+/// The tokens that are due, those that were never read first.
 async fn due<'a>(
     reader: &Reader,
     cycle: &Cycle<'_>,
@@ -153,7 +158,7 @@ async fn due<'a>(
         .collect();
     // The sort is stable, so tokens that are due alike stay in the order of their ids.
     due.sort_by_key(|(due, _)| *due);
-    due.into_iter().take(MAX_TOKENS).map(|(_, held)| held).collect()
+    due.into_iter().map(|(_, held)| held).collect()
 }
 
 /// The answer to a question, if it is new, and the earlier answers that are withdrawn.

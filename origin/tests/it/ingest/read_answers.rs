@@ -27,7 +27,8 @@ fn read(hours: i64, question: &str, answer: &str) -> Value {
 }
 
 fn evidence(block: i64) -> Value {
-    let call = json!({"method": "eth_call", "contract": TOKEN, "data": "0x8da5cb5b", "answer": format!("0x{:064x}", 7)});
+    let call =
+        json!({"method": "eth_call", "contract": TOKEN, "data": "0x8da5cb5b", "answer": format!("0x{:064x}", 7)});
     json!({"chain_id": 31337, "block_number": block, "block_hash": format!("0x{block:064x}"), "calls": [call], "agreed": 2, "asked": 3})
 }
 
@@ -84,7 +85,8 @@ async fn an_answer_that_was_read_is_served_with_its_calls_and_is_nobodys_to_sign
     let test = world().await;
     let secret = ReviewerSecret::from_seed([9; 32]);
     let key = json!({"key_id": "k1", "public_key": secret.public_key(), "valid_from": "2026-01-01T00:00:00Z"});
-    ingest(&test, &clock(0), &[observed("reviewer", 0, json!({"id": "second", "name": "Second", "keys": [key]}))]).await;
+    ingest(&test, &clock(0), &[observed("reviewer", 0, json!({"id": "second", "name": "Second", "keys": [key]}))])
+        .await;
     let app = TestApp::over(test, TestOptions::default()).await;
     let shown = app.json(PATH).await["data"]["answers"].clone();
     let given = shown["answers"].as_array().unwrap();
@@ -105,7 +107,10 @@ async fn an_answer_that_was_read_is_served_with_its_calls_and_is_nobodys_to_sign
     let shown = &detail["answers"];
     assert_eq!((&shown["answers_hash"], &shown["attested_by"]), (&json!(hash), &json!(["second"])));
     let delay = shown["answers"].as_array().unwrap().iter().find(|one| one["question"] == "delay").unwrap();
-    assert_eq!((&delay["answer"], &delay["counts"], &delay["source_kind"]), (&json!("none"), &json!(true), &json!("chain")));
+    assert_eq!(
+        (&delay["answer"], &delay["counts"], &delay["source_kind"]),
+        (&json!("none"), &json!(true), &json!("chain"))
+    );
     assert_eq!(delay["given_by"], "fixture");
     assert_eq!(delay["source_url"], format!("eip155:31337:{TOKEN}"));
     assert_eq!(delay["evidence"], evidence(2));
@@ -136,8 +141,16 @@ async fn a_replaced_block_withdraws_what_was_read_from_it_on() {
     ingest(&test, &clock(4), &lines).await;
     let hash = format!("0x{:064x}", 3);
     let retraction = [
-        observed("chain_retraction", 5, json!({"chain_id": 31337, "from_block": 3, "block_hash": hash, "reason": "a fork"})),
-        observed("chain_sync", 5, json!({"chain_id": 31337, "block_number": 2, "block_hash": hash, "halted": "a fork"})),
+        observed(
+            "chain_retraction",
+            5,
+            json!({"chain_id": 31337, "from_block": 3, "block_hash": hash, "reason": "a fork"}),
+        ),
+        observed(
+            "chain_sync",
+            5,
+            json!({"chain_id": 31337, "block_number": 2, "block_hash": hash, "halted": "a fork"}),
+        ),
     ];
     let report = ingest(&test, &clock(5), &retraction).await;
     assert_eq!(report.changed["asset_answer"], 2);

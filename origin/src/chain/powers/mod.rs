@@ -218,3 +218,7 @@ fn of_reviewers(known: &[AssetAnswer], topic: Topic, now: At) -> Option<&'static
     let part = outcome.parts.into_iter().find(|part| part.question.id == topic.id())?;
     part.answer.filter(|_| part.state.is_known())
 }
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -19,11 +19,11 @@ const MINTERS: [Function; 2] = [Function::Minter, Function::MasterMinter];
 pub(super) struct Seen {
     pub powers: Powers,
     /// The calls of the weakest way.
-    control: Vec<AgreedCall>,
-    freezing: Vec<AgreedCall>,
-    pausing: Vec<AgreedCall>,
+    pub control: Vec<AgreedCall>,
+    pub freezing: Vec<AgreedCall>,
+    pub pausing: Vec<AgreedCall>,
     /// A minter, and that it is an account with a key.
-    minting: Vec<AgreedCall>,
+    pub minting: Vec<AgreedCall>,
 }
 
 impl Seen {

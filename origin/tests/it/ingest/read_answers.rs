@@ -117,6 +117,11 @@ async fn an_answer_that_was_read_is_served_with_its_calls_and_is_nobodys_to_sign
     ingest(&app.facts, &clock(30), &[read(30, "delay", "none")]).await;
     let counts = evidence_counts(&app.facts.db.pool).await.unwrap();
     assert_eq!(counts.asset_answers, 18, "an answer that is read again counts once");
+    rds_origin::catalog::refresh::refresh(&app.app).await.unwrap();
+    let again = app.json(PATH).await["data"]["answers"]["answers"].clone();
+    let again: Vec<&Value> = again.as_array().unwrap().iter().filter(|one| one["question"] == "delay").collect();
+    assert_eq!((again.len(), &again[0]["counts"]), (1, &json!(true)), "the newest reading shows as much as all");
+    assert_eq!(again[0]["evidence"]["block_number"], json!(30));
 }
 
 #[tokio::test]

@@ -220,5 +220,4 @@ fn of_reviewers(known: &[AssetAnswer], topic: Topic, now: At) -> Option<&'static
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

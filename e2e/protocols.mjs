@@ -14,7 +14,7 @@ const DAY = 86_400n;
 const tokens = { abi: parseAbi(['function mint(address,uint256)', 'function approve(address,uint256)']) };
 
 /** Contracts of packages, by path. */
-class Packages {
+export class Packages {
   constructor(folder) {
     this.folder = folder;
     this.require = createRequire(join(folder, '..', 'package.json'));
@@ -72,7 +72,7 @@ class Packages {
 }
 
 /** Sends transactions with the ABI of a contract. */
-class Sender {
+export class Sender {
   constructor(world) {
     this.world = world;
     [this.admin] = world.accounts;
@@ -108,7 +108,7 @@ class Sender {
 }
 
 /** A Safe of three of five accounts, and a timelock of two days whose proposer it is. */
-async function governance(packages, sender) {
+export async function governance(packages, sender) {
   const { accounts } = sender.world;
   const [code, factory] = [packages.safe('Safe.sol/Safe'), packages.safe('proxies/SafeProxyFactory.sol/SafeProxyFactory')];
   const [singleton, factoryAt] = [await sender.deploy(code), await sender.deploy(factory)];

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 const here = import.meta.dirname;
 const solc = createRequire(join(process.argv[2], 'package.json'))('solc');
-const names = ['World.sol', 'Lending.sol', 'Allocating.sol', 'Hostile.sol', 'Factory.sol', 'Deposits.sol'];
+const names = ['World.sol', 'Lending.sol', 'Allocating.sol', 'Hostile.sol', 'Factory.sol', 'Deposits.sol', 'Powers.sol'];
 const input = {
   language: 'Solidity',
   sources: Object.fromEntries(names.map((name) => [name, { content: readFileSync(join(here, name), 'utf8') }])),

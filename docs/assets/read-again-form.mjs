@@ -63,10 +63,10 @@ function shownScore({ title, outcome, said, inputs }) {
 
 /** The score is not read on a chain, so it changes the headline only if it does not follow. */
 function show({ outcome, summary, inputs, stated, score }) {
-  const isWrong = score.outcome === 'failed';
+  const isWrong = score?.outcome === 'failed';
   const rest = stated > 0 ? ` ${stated} further inputs were stated by a source, which no chain can confirm.` : '';
   tell(isWrong ? 'contradicted' : outcome, isWrong ? WORDS.contradicted : WORDS[outcome], `${isWrong ? `${score.said} ` : ''}${summary}${rest}`);
-  field('again-inputs').replaceChildren(...inputs.map(shownInput), shownScore(score));
+  field('again-inputs').replaceChildren(...inputs.map(shownInput), ...(score ? [shownScore(score)] : []));
   field('again-result').hidden = false;
 }
 

@@ -30,6 +30,7 @@ fn asset_answer(dimension: Dimension, question: &str, answer: &str, days_ago: i6
         note: None,
         withdrawn: false,
         rubric_version: RUBRIC_VERSION.to_owned(),
+        evidence: None,
     }
 }
 

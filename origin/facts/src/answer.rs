@@ -4,6 +4,7 @@ use super::At;
 use super::fact::observations;
 use super::{SignerSet, Signing};
 use rds_shared::scoring::asset::Dimension;
+use rds_shared::scoring::provenance::ChainEvidence;
 use rds_shared::scoring::rubric::{
     Answer, Audit, ProtocolAnswer as EvaluatedAnswer, ProtocolInput, ProtocolValue, SourceKind, SourcedAnswer,
 };
@@ -14,6 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 fn current_version() -> String {
     RUBRIC_VERSION.to_owned()
@@ -43,6 +45,9 @@ observations! {
         /// Version of the questionnaire that was answered; the current one if absent.
         #[serde(default = "current_version")]
         rubric_version: String,
+        /// Where the service read the answer on a chain; absent for an answer that a reviewer gave.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<ChainEvidence>,
     }
 
     /// What one source shows about one input of a protocol, or of one vault.
@@ -82,6 +87,16 @@ observations! {
 }
 
 impl AssetAnswer {
+    /// The address of a contract as the source of what was read of it: an account id of CAIP-10.
+    pub fn contract_source(chain_id: impl Display, contract: impl Display) -> String {
+        format!("eip155:{chain_id}:{contract}")
+    }
+
+    /// Whether a reviewer gave the answer. Reviewers sign only such answers: whoever doubts an answer that was read repeats the calls.
+    pub fn is_given(&self) -> bool {
+        self.evidence.is_none()
+    }
+
     /// The answer in the form that the questionnaire evaluates. A withdrawn answer counts as withdrawn from its last observation on.
     pub fn sourced(&self) -> SourcedAnswer<'_> {
         SourcedAnswer {

@@ -2,7 +2,7 @@
 
 use super::observed::{self, AgreedCall, ReadBlock};
 use rds_chain::abi::Function;
-use rds_chain::adapt::governance::{Controlled, Delay, Options, Question, Signers, Walk};
+use rds_chain::adapt::governance::{Controlled, Delay, Graph, Options, Question, Signers, Walk};
 use rds_chain::{Address, Block};
 use rds_facts::{ChainReading, ReadField};
 use rds_rpc::agree::Reader;
@@ -26,8 +26,31 @@ pub(super) async fn read(
     options: Options,
     dissent: &mut BTreeMap<String, u64>,
 ) -> Vec<ChainReading> {
+    let Some((graph, asked)) = walk(reader, block, contract, options, dissent).await else { return Vec::new() };
+    let controlled = graph.weakest();
+    let seen = evidence(contract, &controlled, &asked);
+    let from: Vec<&AgreedCall> = seen.iter().collect();
+    let values = [
+        (ReadField::IsImmutable, is_immutable(&controlled)),
+        (ReadField::TimelockSeconds, timelock(&controlled)),
+        (ReadField::Signers, signers(&controlled)),
+    ];
+    values.into_iter().filter_map(|(field, value)| at.reading(vault_id, field, value, &from)).collect()
+}
+
+/// Questions of a walk with their answers, in the order in which they were asked.
+pub(super) type Asked = Vec<(Question, AgreedAnswer)>;
+
+/// The controllers of a contract at `block`. `None` if the providers did not answer every question.
+pub(super) async fn walk(
+    reader: &Reader,
+    block: &Block,
+    contract: Address,
+    options: Options,
+    dissent: &mut BTreeMap<String, u64>,
+) -> Option<(Graph, Asked)> {
     let mut walk = Walk::new(contract, options);
-    let mut asked: Vec<(Question, AgreedAnswer)> = Vec::new();
+    let mut asked = Asked::new();
     while walk.finished().is_none() {
         let open: Vec<Question> = walk.next().cloned().collect();
         let answers = reader.answers(block, &open).await;
@@ -41,18 +64,9 @@ pub(super) async fn read(
         }
     }
     if asked.iter().any(|(_, answer)| answer.agreed == 0) {
-        return Vec::new();
+        return None;
     }
-    let Some(graph) = walk.finished() else { return Vec::new() };
-    let controlled = graph.weakest();
-    let seen = evidence(contract, &controlled, &asked);
-    let from: Vec<&AgreedCall> = seen.iter().collect();
-    let values = [
-        (ReadField::IsImmutable, is_immutable(&controlled)),
-        (ReadField::TimelockSeconds, timelock(&controlled)),
-        (ReadField::Signers, signers(&controlled)),
-    ];
-    values.into_iter().filter_map(|(field, value)| at.reading(vault_id, field, value, &from)).collect()
+    Some((walk.finished()?.clone(), asked))
 }
 
 /// How the owners of a protocol's vaults are named, and how long the vault itself makes them wait.
@@ -94,7 +108,11 @@ fn signers(controlled: &Controlled) -> Value {
 
 /// The calls of the vault and of the controllers on the weakest way that returned something, in the order in which they were asked. What was
 /// asked and answered with nothing is left out; so are other ways, which are no weaker.
-fn evidence(contract: Address, controlled: &Controlled, asked: &[(Question, AgreedAnswer)]) -> Vec<AgreedCall> {
+pub(super) fn evidence(
+    contract: Address,
+    controlled: &Controlled,
+    asked: &[(Question, AgreedAnswer)],
+) -> Vec<AgreedCall> {
     let on_the_way: BTreeSet<Address> =
         std::iter::once(contract).chain(controlled.path.iter().map(|step| step.address)).collect();
     let concerned = |question: &Question| {

@@ -4,6 +4,7 @@ use super::discovery::Searched;
 use super::holders::Tried;
 use super::meters::ChainMeter;
 use super::observed::ReadBlock;
+use super::powers::{self, Looked};
 use super::vaults::Cycle;
 use super::{discovery, gate, halt};
 use rds_chain::Block;
@@ -58,6 +59,14 @@ impl From<IngestError> for CycleError {
     }
 }
 
+/// What a process remembers from one reading to the next. Losing it costs requests, and nothing else.
+#[derive(Default)]
+pub(super) struct Remembered {
+    holders: Tried,
+    gates: gate::Memory,
+    tokens: Looked,
+}
+
 /// Reads the chain once, if this process may and it is due.
 pub(super) async fn run(
     db: &Db,
@@ -65,8 +74,7 @@ pub(super) async fn run(
     reader: &mut Reader,
     reads: &Reads,
     meter: &ChainMeter,
-    tried: &mut Tried,
-    gates: &mut gate::Memory,
+    remembered: &mut Remembered,
 ) -> Result<Ended, CycleError> {
     let Ok(chain_id) = i64::try_from(reader.chain_id()) else { return Ok(Ended::NotDue) };
     let Some(mut lock) = chains::lock(db, chain_id).await? else {
@@ -116,7 +124,9 @@ pub(super) async fn run(
     let since = cursor.as_ref().map_or(0, |cursor| cursor.block_number.saturating_add(1));
     let new_assets = batch.assets().filter_map(|it| Some((it.address.clone()?, it.id.clone()))).collect();
     let cycle = Cycle { db, block: &target.block, at: &at, reads, meter, new_assets };
-    let read = cycle.read(reader, new, since, tried, gates).await?;
+    let Remembered { holders, gates, tokens } = remembered;
+    let read = cycle.read(reader, new, since, holders, gates).await?;
+    let answers = powers::read(&cycle, reader, since, tokens).await?;
     let committed = u64::try_from(read.readings.len()).unwrap_or(u64::MAX);
     read.assets.into_iter().for_each(|it| add(&mut batch, Observation::Asset(Box::new(it)), meter));
     read.feeds.into_iter().for_each(|it| add(&mut batch, Observation::OracleFeed(Box::new(it)), meter));
@@ -124,6 +134,7 @@ pub(super) async fn run(
     read.readings.into_iter().for_each(|it| add(&mut batch, Observation::ChainReading(Box::new(it)), meter));
     read.exposures.into_iter().for_each(|it| add(&mut batch, Observation::Exposure(it), meter));
     read.holders.into_iter().for_each(|it| add(&mut batch, Observation::HolderSnapshot(it), meter));
+    answers.into_iter().for_each(|it| add(&mut batch, Observation::AssetAnswer(Box::new(it)), meter));
     batch.push(Observation::ChainSync(ChainSync {
         kind: Kind,
         observed_at: at.time,

@@ -78,7 +78,7 @@ pub(super) fn exposure(
     if status == ExposuresStatus::Unavailable && !known.is_some_and(|known| known.is_read) {
         return None;
     }
-    let evidence = at.evidence(from)?;
+    let evidence = at.evidence(&from)?;
     let exposure = Exposure {
         kind: Kind,
         observed_at: at.time,

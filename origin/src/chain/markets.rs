@@ -96,7 +96,7 @@ fn market(at: &ReadBlock, pool: &PoolMarket, known: Option<&KnownMarket>) -> Opt
         collateral_asset_symbol: None,
         lltv: None,
         is_protocol_listed: true,
-        evidence: Some(at.evidence(pool.from.clone())?),
+        evidence: Some(at.evidence(&pool.from)?),
     })
 }
 
@@ -129,7 +129,7 @@ impl One<'_> {
             deposit_status: None,
             deposit_capacity_usd: None,
             is_active: true,
-            evidence: Some(self.at.evidence(read.from.clone())?),
+            evidence: Some(self.at.evidence(&read.from)?),
         })
     }
 
@@ -153,7 +153,7 @@ impl One<'_> {
             deposit_status: None,
             deposit_capacity_usd: None,
             is_active: false,
-            evidence: Some(self.at.evidence(self.pool.from.clone())?),
+            evidence: Some(self.at.evidence(&self.pool.from)?),
         };
         (self.at.time > known.observed_at).then(|| Observation::MarketReserve(Box::new(reserve)))
     }
@@ -181,7 +181,7 @@ impl One<'_> {
             borrowable_assets: Vec::new(),
             ltv_zero_assets: Vec::new(),
             is_active: false,
-            evidence: Some(self.at.evidence(read.from.clone())?),
+            evidence: Some(self.at.evidence(&read.from)?),
         };
         match (&read.terms, known) {
             (Some(terms), _) => Some(MarketEmode {

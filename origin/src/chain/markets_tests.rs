@@ -28,6 +28,8 @@ fn seen() -> Vec<AgreedCall> {
         contract: POOL.to_string(),
         data: Some("0xd1946dbc".to_owned()),
         answer: Some("0x".to_owned()),
+        overrides: BTreeMap::new(),
+        gas: None,
     };
     vec![AgreedCall { call, agreed: 2 }]
 }

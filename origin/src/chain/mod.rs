@@ -14,6 +14,7 @@
 //! | `holders.rs` | who holds a vault's shares |
 //! | `discovery.rs` | vaults that the registry does not have |
 //! | `control.rs` | who controls a vault |
+//! | `powers/` | who has which powers over the tokens that vaults hold, as answers of the questionnaire |
 //! | `observed.rs` | answers as readings with their evidence |
 //! | `backfill/` | the past of the vaults, read once |
 //! | `verify.rs` | readings, read again |
@@ -42,6 +43,7 @@ mod markets;
 mod markets_tests;
 mod meters;
 mod observed;
+mod powers;
 mod state;
 mod vaults;
 pub mod verify;
@@ -86,9 +88,9 @@ async fn keep_chain(app: &App, chain: &Chain, reads: &Reads) {
     let pause = Duration::from_secs(reads.every_seconds.into()).clamp(POLL.0, POLL.1);
     // Logged once when reading fails, and once when it works again.
     let mut is_working = true;
-    let (mut tried, mut gates) = (holders::Tried::default(), gate::Memory::default());
+    let mut remembered = cycle::Remembered::default();
     loop {
-        match cycle::run(&app.db, &app.clock, &mut reader, reads, meters, &mut tried, &mut gates).await {
+        match cycle::run(&app.db, &app.clock, &mut reader, reads, meters, &mut remembered).await {
             Ok(_) => {
                 if !std::mem::replace(&mut is_working, true) {
                     tracing::info!(chain = chain.chain_id, "the chain is read again");

@@ -70,18 +70,15 @@ impl ReadBlock {
             asked: self.asked,
         })
     }
-}
 
-impl ReadBlock {
-    /// The evidence of what follows from these answers; `None` without answers.
-    pub fn evidence(&self, from: Vec<AgreedCall>) -> Option<ChainEvidence> {
-        let agreed = from.iter().map(|seen| seen.agreed).min()?;
+    /// The calls behind a value that follows from these answers; `None` without answers.
+    pub fn evidence(&self, from: &[AgreedCall]) -> Option<ChainEvidence> {
         Some(ChainEvidence {
-            chain_id: u64::try_from(self.chain_id).unwrap_or_default(),
-            block_number: u64::try_from(self.number).unwrap_or_default(),
+            chain_id: u64::try_from(self.chain_id).ok()?,
+            block_number: u64::try_from(self.number).ok()?,
             block_hash: self.hash.clone(),
-            calls: from.into_iter().map(|seen| seen.call).collect(),
-            agreed,
+            calls: from.iter().map(|seen| seen.call.clone()).collect(),
+            agreed: from.iter().map(|seen| seen.agreed).min()?,
             asked: self.asked,
         })
     }

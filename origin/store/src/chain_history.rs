@@ -34,11 +34,12 @@ pub async fn last_blocks_of_days(db: &Db, chain_id: i64) -> Result<Vec<SeenBlock
     Ok(sqlx::query_as(sql).bind(chain_id).fetch_all(&db.pool).await?)
 }
 
-/// What was read of a vault, with its evidence.
+/// What was read of a vault or an asset, with its evidence.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct WithEvidence {
+    /// Id of the vault, or of the asset.
     pub vault_id: String,
-    /// A column that can be read, or `exposures`.
+    /// A column that can be read, `exposures`, or `dimension.question` of an asset.
     pub field: String,
     pub value: Value,
     pub block_number: i64,
@@ -46,8 +47,8 @@ pub struct WithEvidence {
     pub calls: Value,
 }
 
-/// The newest reading of every field of the chain's vaults, and their exposures that were read; of one vault if `vault_id` names it. By
-/// block, so that one header serves neighbouring rows.
+/// The newest reading of every field of the chain's vaults, their exposures that were read, and the newest read answers about the chain's
+/// assets; of one vault or asset if `vault_id` names it. By block, so that one header serves neighbouring rows.
 pub async fn newest_with_evidence(
     db: &Db,
     chain_id: i64,
@@ -59,6 +60,12 @@ pub async fn newest_with_evidence(
                UNION ALL \
                SELECT vault_id, 'exposures', parts, (evidence->>'block_number')::bigint, evidence->>'block_hash', evidence->'calls' \
                FROM exposure WHERE (evidence->>'chain_id')::bigint = $1 AND vault_id = coalesce($2, vault_id) \
+               UNION ALL \
+               SELECT * FROM ( \
+                   SELECT DISTINCT ON (asset_id, dimension, question) asset_id, dimension || '.' || question, to_jsonb(answer), \
+                          (evidence->>'block_number')::bigint, evidence->>'block_hash', evidence->'calls' \
+                   FROM asset_answer WHERE (evidence->>'chain_id')::bigint = $1 AND asset_id = coalesce($2, asset_id) AND NOT withdrawn \
+                   ORDER BY asset_id, dimension, question, as_of DESC) AS a \
                ORDER BY block_number, vault_id, field";
     Ok(sqlx::query_as(sql).bind(chain_id).bind(vault_id).fetch_all(&db.pool).await?)
 }
@@ -66,6 +73,7 @@ pub async fn newest_with_evidence(
 /// The chains of which something was read, ascending.
 pub async fn read_chains(db: &Db) -> Result<Vec<i64>, StoreError> {
     let sql = "SELECT chain_id FROM chain c WHERE EXISTS (SELECT FROM chain_reading r WHERE r.chain_id = c.chain_id) \
-                   OR EXISTS (SELECT FROM exposure e WHERE (e.evidence->>'chain_id')::bigint = c.chain_id) ORDER BY chain_id";
+                   OR EXISTS (SELECT FROM exposure e WHERE (e.evidence->>'chain_id')::bigint = c.chain_id) \
+                   OR EXISTS (SELECT FROM asset_answer a WHERE (a.evidence->>'chain_id')::bigint = c.chain_id) ORDER BY chain_id";
     Ok(sqlx::query_scalar(sql).fetch_all(&db.pool).await?)
 }

@@ -181,6 +181,26 @@ pub async fn vault_ids(db: &Db, chain_id: i64) -> Result<BTreeMap<String, String
     Ok(rows.into_iter().collect())
 }
 
+/// An asset whose contract is read.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct HeldAsset {
+    pub id: String,
+    pub address: String,
+    pub category: String,
+}
+
+/// The chain's assets with a contract that active vaults of these protocols take as deposits or are exposed to, by id.
+pub async fn held_assets(db: &Db, chain_id: i64, protocols: &[&str]) -> Result<Vec<HeldAsset>, StoreError> {
+    let sql = "SELECT a.id, a.address, a.category FROM asset a WHERE a.chain_id = $1 AND a.address IS NOT NULL AND ( \
+                   EXISTS (SELECT FROM vault v WHERE v.chain_id = $1 AND v.asset_address = a.address \
+                       AND v.is_active AND v.protocol_id = ANY($2)) \
+                   OR EXISTS (SELECT FROM exposure e JOIN vault v ON v.id = e.vault_id \
+                       WHERE e.parts @> jsonb_build_array(jsonb_build_object('asset_id', a.id)) \
+                           AND v.is_active AND v.protocol_id = ANY($2))) \
+               ORDER BY a.id COLLATE \"C\"";
+    Ok(sqlx::query_as(sql).bind(chain_id).bind(protocols).fetch_all(&db.pool).await?)
+}
+
 /// When and up to which block the holders of a vault were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownHolders {
@@ -282,7 +302,9 @@ pub struct ReadAt {
 
 /// The newest blocks at which something was read of the chain, newest first.
 pub async fn read_blocks(db: &Db, chain_id: i64, limit: i64) -> Result<Vec<ReadAt>, StoreError> {
-    let sql = "SELECT DISTINCT block_number, block_hash FROM chain_reading WHERE chain_id = $1 ORDER BY block_number DESC LIMIT $2";
+    let sql = "SELECT block_number, block_hash FROM chain_reading WHERE chain_id = $1 \
+               UNION SELECT (evidence->>'block_number')::bigint, evidence->>'block_hash' FROM asset_answer \
+               WHERE (evidence->>'chain_id')::bigint = $1 ORDER BY block_number DESC LIMIT $2";
     Ok(sqlx::query_as(sql).bind(chain_id).bind(limit).fetch_all(&db.pool).await?)
 }
 

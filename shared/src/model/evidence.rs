@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::content_hash::ContentHash;
 use crate::scoring::asset::Dimension;
+use crate::scoring::provenance::ChainEvidence;
 use crate::scoring::rubric::{PartState, ProtocolInput, ProtocolValue, SourceKind};
 use crate::scoring::vault::ExposureRule;
 use crate::scoring::{MilliPoints, Ppm, ScoreBasis, ScoreRange, named_enum};
@@ -91,11 +92,13 @@ impl AssetScoreEvidence {
 pub struct AssetAnswers {
     /// Version of the questionnaire, whose questions and points are in `/v1/methodology`.
     pub rubric_version: &'static str,
-    /// SHA-256 of the canonical set of answers, which a second reviewer signs.
+    /// SHA-256 of the canonical set of the answers that reviewers gave, which a second reviewer signs. Answers that were read on a chain, those
+    /// with `evidence`, are not part of the set.
     pub answers_hash: ContentHash,
     /// Reviewers who signed exactly this set; the signatures verify.
     pub attested_by: Vec<String>,
-    /// Every answer, also those that do not count now, in the order of the questionnaire, newest first.
+    /// Every answer, also those that do not count now, in the order of the questionnaire, newest first. Of an answer that is read on a chain
+    /// again and again, only the newest reading.
     pub answers: Vec<GivenAnswer>,
 }
 
@@ -118,6 +121,9 @@ pub struct GivenAnswer {
     /// The source, its date, and who read it.
     #[serde(flatten)]
     pub citation: Citation,
+    /// The calls that the answer follows from, at one block; present only for an answer that the service read on a chain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<ChainEvidence>,
 }
 
 /// A source that can be opened.
@@ -128,7 +134,7 @@ pub struct Citation {
     pub as_of: Timestamp,
     /// Title of the source.
     pub source_title: String,
-    /// Address of the source.
+    /// Address of the source; of a contract that the service read, its account id of CAIP-10 (`eip155:{chain_id}:{address}`).
     pub source_url: String,
     /// Kind of source.
     pub source_kind: SourceKind,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Reads again, through nodes that you trust, what a vault's score was read from.
+// Reads again, through nodes that you trust, what a vault's score or the answers about an asset were read from.
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -10,7 +10,8 @@ const USAGE = `Usage: read-again --rpc URL [--rpc URL]... [--json] [FILE]
 Repeats every call in the evidence of a vault's inputs, at the same block, through
 JSON-RPC endpoints that you trust, and computes the score again from the inputs.
 FILE is the answer of /v1/vault/{network}/{address}, or only its score_provenance;
-without FILE it is read from standard input. Several endpoints must all confirm.
+or the answer of /v1/assets/{slug}, whose answers are repeated and whose score is not
+computed again. Without FILE it is read from standard input. Several endpoints must all confirm.
 Nothing is sent anywhere but to these endpoints.
 
   --rpc URL   an endpoint; at most 8
@@ -41,7 +42,8 @@ function lines({ summary, inputs, stated, score }) {
       if (node !== null) out.push(`${column('')}  published ${published ?? 'no answer'}`, `${column('')}  node      ${node}`);
     }
   }
-  out.push(`${column(SCORE[score.outcome])}score: ${score.said}`, '', summary);
+  if (score) out.push(`${column(SCORE[score.outcome])}score: ${score.said}`);
+  out.push('', summary);
   if (stated > 0) out.push(`${stated} further inputs were stated by a source, which no chain can confirm.`);
   return out;
 }
@@ -65,8 +67,8 @@ async function main() {
   if (rpc.length === 0 || files.length > 1) return unusable(USAGE);
   const report = await readAgain(readFileSync(files[0] ?? 0, 'utf8'), rpc);
   console.log(json ? JSON.stringify(report, null, 2) : lines(report).join('\n'));
-  const open = report.score.outcome === 'unchecked' && report.outcome === 'confirmed';
-  process.exitCode = report.score.outcome === 'failed' ? EXITS.contradicted : EXITS[open ? 'not_checked' : report.outcome];
+  const open = report.score?.outcome === 'unchecked' && report.outcome === 'confirmed';
+  process.exitCode = report.score?.outcome === 'failed' ? EXITS.contradicted : EXITS[open ? 'not_checked' : report.outcome];
 }
 
 await main().catch((fault) => unusable(fault.message));

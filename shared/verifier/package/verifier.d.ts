@@ -116,8 +116,8 @@ export interface ReadReport {
   /** Number of inputs that a source stated, which no chain can confirm. */
   stated: number;
   endpoints: { name: string; chainId: number | null; requests: number }[];
-  /** Whether the published scores follow from the published inputs. */
-  score: Omit<Step, 'name'> & { name: 'score' };
+  /** Whether the published scores follow from the published inputs; null for answers about an asset. */
+  score: (Omit<Step, 'name'> & { name: 'score' }) | null;
 }
 
 /**

@@ -52,6 +52,42 @@ fn every_accepted_form_of_the_answer_is_confirmed() {
 }
 
 #[test]
+fn answers_about_an_asset_are_read_again_without_those_that_were_withdrawn() {
+    let answer = |question: &str, withdrawn_at: Value, evidence: Value| {
+        json!({ "dimension": "governance_controls", "question": question, "answer": "eoa", "withdrawn_at": withdrawn_at,
+                "as_of": "2026-11-26T00:00:00.000Z", "given_by": "chain:31337", "evidence": evidence })
+    };
+    let mut stated = answer("holders", Value::Null, Value::Null);
+    stated.as_object_mut().unwrap().remove("evidence");
+    let mut wrong = evidence();
+    wrong["calls"][0]["answer"] = json!(word(8));
+    let withdrawn = answer("delay", json!("2026-11-26T01:00:00.000Z"), wrong.clone());
+    let asset = |evidence: Value, address: &str| {
+        let answers = [answer("upgrade", Value::Null, evidence), stated.clone(), withdrawn.clone()];
+        json!({ "data": { "address": address, "answers": { "answers_hash": "00", "answers": answers } } })
+    };
+    let confirmed = asset(evidence(), VAULT);
+    for text in [confirmed.to_string(), confirmed["data"].to_string()] {
+        let report = report(&text, &mut [Node::honest()]);
+        assert_eq!(only(&report).0, Outcome::Confirmed, "{report:#?}");
+        assert_eq!((report.outcome, report.stated, report.score.is_none()), (Outcome::Confirmed, 1, true));
+        assert_eq!(
+            (report.inputs[0].name.as_str(), report.inputs[0].value.as_str()),
+            ("governance_controls.upgrade", "\"eoa\"")
+        );
+        assert_eq!(report.inputs[0].source.as_deref(), Some("chain:31337"));
+    }
+    let of = |asset: Value| report(&asset.to_string(), &mut [Node::honest()]).outcome;
+    assert_eq!(of(asset(wrong, VAULT)), Outcome::Contradicted);
+    assert_eq!(
+        of(asset(evidence(), BLOCK.get(..42).unwrap())),
+        Outcome::NotChecked,
+        "no call asks the asset's contract"
+    );
+    assert_eq!(of(json!({ "data": { "address": VAULT, "answers": { "answers": [stated] } } })), Outcome::NotChecked);
+}
+
+#[test]
 fn a_call_that_several_inputs_share_is_asked_once() {
     let mut vault: Value = serde_json::from_str(&document(&evidence())).unwrap();
     vault["score_provenance"]["inputs"]["control"]["signers"] = json!({ "value": "eoa", "evidence": evidence() });

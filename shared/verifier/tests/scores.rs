@@ -23,7 +23,7 @@ fn published(input: &VaultInput) -> Value {
 }
 
 fn step(vault: &Value) -> Step {
-    Session::new(&vault.to_string(), vec!["node".to_owned()]).unwrap().report().score
+    Session::new(&vault.to_string(), vec!["node".to_owned()]).unwrap().report().score.unwrap()
 }
 
 fn exposure(id: &str, share_ppm: u32) -> Exposure {

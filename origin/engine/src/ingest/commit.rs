@@ -9,9 +9,11 @@ use crate::publication::{self as events, How};
 use crate::rwa::totals;
 use crate::scoring_run::sanity_checks::{RunScope, Trust, attempt};
 use rds_facts::fact::Fact;
-use rds_facts::{Event, EventLink, EventRecord, HolderRow, Position, ReadTable, Snapshot};
+use rds_facts::{
+    AssetAnswer, ChainRetraction, Event, EventLink, EventRecord, HolderRow, Position, ReadTable, Snapshot,
+};
 use rds_shared::wire::Timestamp;
-use rds_store::assets::{self, rwa};
+use rds_store::assets::{self, answers, rwa};
 use rds_store::events::places::{self, PlaceInputs};
 use rds_store::events::{feed, states};
 use rds_store::ingest::facts;
@@ -177,7 +179,9 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     touched.assets = upsert(tx, &batch.assets).await?;
     count("asset", touched.assets.len());
     count("asset_review", upsert(tx, &batch.reviews).await?.len());
-    count("asset_answer", upsert(tx, &batch.answers).await?.len());
+    let answered = upsert(tx, &batch.answers).await?;
+    count("asset_answer", answered.len());
+    answers::thin_read(tx, &answered).await?;
     let answered = upsert(tx, &batch.protocol_answers).await?;
     count("protocol_answer", answered.len());
     touched.protocols.extend(answered.iter().cloned());
@@ -255,9 +259,25 @@ async fn retract(
         if !upsert(tx, std::slice::from_ref(retraction)).await?.is_empty() {
             count("chain_retraction", 1);
             read.extend(chain_readings::retract(tx, retraction.1.chain_id, retraction.1.from_block).await?);
+            count("asset_answer", withdraw_read(tx, &retraction.1).await?);
         }
     }
     Ok(read)
+}
+
+/// Withdraws the answers about assets that were read from a replaced block on. Returns their number.
+///
+/// They are not deleted: withdrawing an answer must not raise a value.
+async fn withdraw_read(tx: &mut Tx<'_>, retraction: &ChainRetraction) -> Result<usize, StoreError> {
+    let read = answers::read_since(&mut **tx, retraction.chain_id, retraction.from_block).await?;
+    let withdrawn: Vec<AssetAnswer> = read
+        .into_iter()
+        .map(|one| {
+            let after = Timestamp::from_micros(one.observed_at.0.as_micros().saturating_add(1));
+            AssetAnswer { withdrawn: true, observed_at: retraction.observed_at.max(after.into()), ..one }
+        })
+        .collect();
+    Ok(facts::upsert(tx, &withdrawn).await?.len())
 }
 
 /// The columns of the batch's chains and vaults from which the chains, protocols and curators of events follow.

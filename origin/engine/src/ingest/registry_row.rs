@@ -123,6 +123,7 @@ impl AssetRow {
             source_url: self.source_url.clone(),
             source_kind: self.source_kind,
             note: stated(self.note.as_ref()),
+            evidence: None,
             withdrawn: self.withdrawn_at.is_some(),
             rubric_version: RUBRIC_VERSION.to_owned(),
         })

@@ -148,7 +148,7 @@ fn review_status(row: &AssetRow) -> Result<Option<ReviewStatus>, StoreError> {
 }
 
 /// The status that caps the score: that of the review where all values are numbers that it states, that of the set of answers where none
-/// is, and the weaker of the two where both count.
+/// is, and the weaker of the two where both count. Answers that were read on a chain are nobody's to review.
 fn effective_status(
     review: Option<ReviewStatus>,
     evidence: &AssetEvidence<'_>,
@@ -156,11 +156,12 @@ fn effective_status(
     signed: &[AttestedSet],
 ) -> ReviewStatus {
     let of_review = review.unwrap_or(ReviewStatus::Unreviewed);
+    let answers: Vec<&AssetAnswer> = answers.iter().filter(|one| one.is_given()).collect();
     if answers.is_empty() || !evidence.rests_on_answers() && evidence.rests_on_numbers() {
         return of_review;
     }
     let Some(asset_id) = answers.first().map(|one| one.asset_id.as_str()) else { return ReviewStatus::Unreviewed };
-    let sourced: Vec<SourcedAnswer<'_>> = answers.iter().map(AssetAnswer::sourced).collect();
+    let sourced: Vec<SourcedAnswer<'_>> = answers.iter().map(|one| one.sourced()).collect();
     let given_by: BTreeSet<&str> = answers.iter().map(|one| one.source.as_str()).collect();
     let attested: Vec<Attested<'_>> = signed
         .iter()

@@ -17,7 +17,8 @@ pub(super) async fn of(db: &Db, asset_id: &str, now: Timestamp) -> Result<Option
     if stored.is_empty() {
         return Ok(None);
     }
-    let sourced: Vec<SourcedAnswer<'_>> = stored.iter().map(AssetAnswer::sourced).collect();
+    let sourced: Vec<SourcedAnswer<'_>> =
+        stored.iter().filter(|one| one.is_given()).map(AssetAnswer::sourced).collect();
     let hash = AnswerSet { subject: asset_id, answers: &sourced }.content_hash();
     let signed = answers::attested(&db.pool, Some(asset_id)).await?;
     let attested_by = signed.into_iter().filter(|it| ContentHash::parse(&it.answers_hash) == Some(hash));
@@ -25,8 +26,22 @@ pub(super) async fn of(db: &Db, asset_id: &str, now: Timestamp) -> Result<Option
         rubric_version: RUBRIC_VERSION,
         answers_hash: hash,
         attested_by: attested_by.map(|it| it.reviewer_id).collect(),
-        answers: in_order(&stored, now),
+        answers: in_order(&once(stored), now),
     }))
+}
+
+/// Of an answer that was read again and again, only the newest reading, which decides as they all do.
+fn once(stored: Vec<AssetAnswer>) -> Vec<AssetAnswer> {
+    let repeats = |one: &AssetAnswer, other: &AssetAnswer| {
+        !one.is_given()
+            && !other.is_given()
+            && !one.withdrawn
+            && !other.withdrawn
+            && one.as_of < other.as_of
+            && (one.dimension, &one.question, &one.answer) == (other.dimension, &other.question, &other.answer)
+    };
+    let is_newest: Vec<bool> = stored.iter().map(|one| !stored.iter().any(|other| repeats(one, other))).collect();
+    stored.into_iter().zip(is_newest).filter(|(_, is_newest)| *is_newest).map(|(one, _)| one).collect()
 }
 
 /// The answers in the order of the questionnaire; those to one question newest first.
@@ -78,5 +93,6 @@ fn served(one: &AssetAnswer, counts: bool, question_state: PartState) -> GivenAn
             withdrawn_at: one.withdrawn.then_some(one.observed_at.0),
             given_by: one.source.clone(),
         },
+        evidence: one.evidence.clone(),
     }
 }

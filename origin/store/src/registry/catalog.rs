@@ -227,11 +227,13 @@ pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
     })
 }
 
-/// Counts the answers that are not withdrawn, without those about assets and vaults on withheld chains.
+/// Counts the answers that are not withdrawn, one that is read on a chain again and again once, without those about assets and vaults on withheld chains.
 pub async fn evidence_counts(db: impl PgExecutor<'_>) -> Result<EvidenceCounts, StoreError> {
     let (asset_answers, answered_assets, protocol_answers, answered_protocols): (i64, i64, i64, i64) = sqlx::query_as(
         "SELECT assets.answers, assets.subjects, protocols.answers, protocols.subjects FROM \
-            (SELECT count(*) AS answers, count(DISTINCT a.id) AS subjects FROM asset_answer w JOIN asset a ON a.id = w.asset_id \
+            (SELECT count(DISTINCT (w.asset_id, w.dimension, w.question, w.answer, \
+                 CASE WHEN w.evidence IS NULL THEN (w.as_of, w.source_url) END)) AS answers, \
+                 count(DISTINCT a.id) AS subjects FROM asset_answer w JOIN asset a ON a.id = w.asset_id \
              JOIN chain c ON c.chain_id = a.chain_id AND c.is_served WHERE NOT w.withdrawn) AS assets, \
             (SELECT count(*) AS answers, count(DISTINCT w.subject) AS subjects FROM protocol_answer w \
              LEFT JOIN vault v ON v.id = w.subject LEFT JOIN chain c ON c.chain_id = v.chain_id \

@@ -9,6 +9,7 @@ pub mod import;
 pub mod mappings;
 pub mod market;
 pub mod publication;
+pub mod read_answers;
 pub mod real_data;
 pub mod restored;
 pub mod sets;

@@ -74,6 +74,11 @@
 //! a text with a revision), and both are allowed for control questions, because published reviews quote readings of the chain. A reading
 //! of the chain does not outrank a document; it replaces a document only if its date is newer.
 //!
+//! **Answers that the service reads.** The service reads the powers over a token from its contracts and gives only answers that the reading
+//! proves. They are ordinary answers of the kind `chain`, so the newest day decides between them and a document. A reading gives no answer
+//! where a document's answer says the same thing with more knowledge, and none that is better only because a power was not found. A reviewer
+//! does not sign them: whoever doubts them repeats the calls.
+//!
 //! **Points.** In the draft an obligor without a rating counted 5.00 and one with a low rating 4.00, so giving up a low rating raised the
 //! points. Now both count 4.00.
 

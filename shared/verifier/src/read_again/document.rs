@@ -4,21 +4,21 @@ use super::evidence::Evidence;
 use crate::input::{Members, Unreadable, inside, member, members, unreadable};
 use rds_chain::Address;
 
-/// The inputs of one score.
+/// The inputs of one score, or the answers about one asset.
 #[derive(Debug)]
 pub struct Document {
-    /// The vault's contract; `None` if the text does not name one of an EVM chain.
-    pub vault: Option<Address>,
-    /// The inputs that state where they were read, in the order of their names.
+    /// The contract of the vault or the asset; `None` if the text does not name one of an EVM chain.
+    pub contract: Option<Address>,
+    /// The inputs that state where they were read, in the order of their names; answers in their order.
     pub read: Vec<ReadInput>,
-    /// Number of inputs that a source stated. No chain can confirm them.
+    /// Number of inputs or answers that a source stated. No chain can confirm them.
     pub stated: u32,
 }
 
 /// An input that was read on a chain.
 #[derive(Debug)]
 pub struct ReadInput {
-    /// Group and name, as in `control.timelock_seconds`.
+    /// Group and name, as in `control.timelock_seconds`; dimension and question of an answer, as in `governance_controls.delay`.
     pub name: String,
     /// The value, as JSON.
     pub value: String,
@@ -43,7 +43,7 @@ impl<'a> Provenance<'a> {
         match found {
             Some(found) => Ok(found),
             None => unreadable(
-                "There is no `score_provenance` in this. Give the answer of `/v1/vault/{network}/{address}`, or only its `score_provenance`.",
+                "There is no `score_provenance` in this, and there are no `answers`. Give the answer of `/v1/vault/{network}/{address}`, only its `score_provenance`, or the answer of `/v1/assets/{slug}`.",
             ),
         }
     }
@@ -66,8 +66,8 @@ impl<'a> Provenance<'a> {
     /// The inputs, with the evidence of those that have some.
     pub fn document(&self) -> Result<Document, Unreadable> {
         let address = self.vault.as_ref().and_then(|vault| member::<String>(vault, "address"));
-        let vault = address.and_then(|address| address.parse().ok());
-        let mut document = Document { vault, read: Vec::new(), stated: 0 };
+        let contract = address.and_then(|address| address.parse().ok());
+        let mut document = Document { contract, read: Vec::new(), stated: 0 };
         for (group, _) in self.inputs.iter() {
             let Some(members) = inside(&self.inputs, group)? else { continue };
             for (name, _) in members.iter() {

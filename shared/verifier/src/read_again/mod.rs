@@ -1,11 +1,12 @@
-//! Reads a vault's inputs on their chains again, through endpoints that the user trusts.
+//! Reads a vault's inputs, or the answers about an asset, on their chains again, through endpoints that the user trusts.
 //!
 //! The host sends the requests: [`Session::next`] says what to send, [`Session::answered`] and [`Session::failed`] take what came back, and
 //! [`Session::report`] gives the verdict. Which chain and block an endpoint has is asked first, then every call at the block's hash.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`document`] | the inputs in an answer of the service |
+//! | [`document`] | the inputs of a vault's score in an answer of the service |
+//! | [`asset`] | the answers about an asset in one |
 //! | [`evidence`] | block and calls of one input |
 //! | [`plan`] | what has to be asked, each question once |
 //! | [`endpoint`] | the conversation with one endpoint |
@@ -19,6 +20,7 @@
 //! - Only a statement of a node about the chain contradicts an input. A failure of the node, whatever it is, leaves the input unchecked.
 //! - An input is confirmed only if every endpoint has its block and gave every published answer, and nothing else follows from these answers.
 
+pub mod asset;
 pub mod document;
 pub mod endpoint;
 pub mod evidence;
@@ -41,13 +43,13 @@ use wasm_bindgen::prelude::{JsError, JsValue, wasm_bindgen};
 /// Most endpoints of one session.
 pub const MAX_ENDPOINTS: usize = 8;
 
-/// The inputs of one vault, and everything that the endpoints answered so far.
+/// The inputs of one vault or the answers about one asset, and everything that the endpoints answered so far.
 #[derive(Debug)]
 pub struct Session {
     document: Document,
     plan: Plan,
     endpoints: Vec<Endpoint>,
-    score: Step,
+    score: Option<Step>,
 }
 
 /// How far a session is.
@@ -60,19 +62,23 @@ pub struct Progress {
 }
 
 impl Session {
-    /// `text` is an answer of the service, or a part of it that [`Provenance::read`] accepts; `endpoints` are the names of the endpoints in
-    /// reports.
+    /// `text` is an answer of the service, or a part of it that [`asset::read`] or [`Provenance::read`] accepts; `endpoints` are the names of
+    /// the endpoints in reports.
     ///
     /// # Errors
-    /// If there is no provenance in the text, or no endpoint. Evidence that cannot be read is reported with its input.
+    /// If there are neither answers nor a provenance in the text, or no endpoint. Evidence that cannot be read is reported with its input.
     pub fn new(text: &str, endpoints: Vec<String>) -> Result<Self, Unreadable> {
         if !(1..=MAX_ENDPOINTS).contains(&endpoints.len()) {
             return unreadable(format!("Give from 1 to {MAX_ENDPOINTS} endpoints."));
         }
-        let provenance = Provenance::read(text.trim())?;
-        let document = provenance.document()?;
+        let (document, score) = match asset::read(text.trim())? {
+            Some(document) => (document, None),
+            None => {
+                let provenance = Provenance::read(text.trim())?;
+                (provenance.document()?, Some(score::step(&provenance)))
+            }
+        };
         let plan = Plan::new(&document)?;
-        let score = score::step(&provenance);
         let endpoints = endpoints.into_iter().map(|name| Endpoint::new(name, &plan)).collect();
         Ok(Session { document, plan, endpoints, score })
     }

@@ -26,7 +26,7 @@ pub enum Outcome {
     Contradicted,
 }
 
-/// The result of reading a vault's inputs again.
+/// The result of reading a vault's inputs, or the answers about an asset, again.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadReport {
@@ -37,8 +37,8 @@ pub struct ReadReport {
     /// Number of inputs that a source stated, which no chain can confirm.
     pub stated: u32,
     pub endpoints: Vec<EndpointReport>,
-    /// Whether the published scores follow from the published inputs.
-    pub score: Step,
+    /// Whether the published scores follow from the published inputs; null for answers about an asset.
+    pub score: Option<Step>,
 }
 
 /// The verdict on one input.
@@ -122,7 +122,7 @@ impl ReadReport {
         let count = |outcome| inputs.iter().filter(|input| input.outcome == outcome).count();
         let (contradicted, open) = (count(Outcome::Contradicted), count(Outcome::NotChecked));
         let (outcome, summary) = match (inputs.len(), contradicted, open) {
-            (0, ..) => (Outcome::NotChecked, "No input of this score states where it was read on a chain.".to_owned()),
+            (0, ..) => (Outcome::NotChecked, "Nothing in this states where it was read on a chain.".to_owned()),
             (all, 0, 0) => (Outcome::Confirmed, format!("{} {}.", confirming(session.endpoints.len()), counted(all))),
             (all, 0, open) => (
                 Outcome::NotChecked,
@@ -214,12 +214,12 @@ fn of_service(session: &Session, evidence: &Evidence, derived: &Derived) -> Opti
         let said = format!("From the published answers another value follows: {other}.");
         return finding(Outcome::Contradicted, "other_value", said);
     }
-    let vault = session.document.vault?;
+    let contract = session.document.contract?;
     // A simulation may have put other code there.
-    if evidence.calls.iter().any(|call| !call.is_simulated() && call.question.contract() == vault) {
+    if evidence.calls.iter().any(|call| !call.is_simulated() && call.question.contract() == contract) {
         return None;
     }
-    finding(Outcome::NotChecked, "other_contract", format!("No call asks the vault's own contract, {vault}."))
+    finding(Outcome::NotChecked, "other_contract", format!("No call asks the contract itself, {contract}."))
 }
 
 fn read_at(evidence: &Evidence) -> ReadAt {

@@ -4,6 +4,7 @@ use super::fields::Check;
 use crate::attestation;
 use rds_facts::{AnswerAttestation, AssetAnswer, ProtocolAnswer};
 use rds_shared::model::content_hash::ContentHash;
+use rds_shared::scoring::provenance::{ChainCall, ChainEvidence};
 use rds_shared::scoring::rubric::SourceKind;
 use rds_shared::scoring::tables::rubric::{RUBRIC_VERSION, protocol_question, questionnaire};
 use rds_store::At;
@@ -16,13 +17,31 @@ impl Check {
         self.header(one.observed_at, &one.source);
         self.slug("asset_id", &one.asset_id);
         self.citation(&one.source_title, &one.source_url, one.note.as_ref(), one.as_of, one.observed_at);
+        match &one.evidence {
+            Some(evidence) => self.read_answer(one, evidence),
+            None => self.url("source_url", Some(&one.source_url)),
+        }
         self.permitted(one);
+    }
+
+    /// The source of an answer that was read is the contract that the calls begin at.
+    fn read_answer(&mut self, one: &AssetAnswer, evidence: &ChainEvidence) {
+        self.evidence_of_chain(evidence);
+        if one.source_kind != SourceKind::Chain {
+            self.wrong("source_kind", "must be chain for an answer with evidence");
+        }
+        let is_source =
+            |call: &ChainCall| AssetAnswer::contract_source(evidence.chain_id, &call.contract) == one.source_url;
+        if !evidence.calls.iter().any(is_source) {
+            self.wrong("source_url", "must be eip155:{chain_id}:{contract} of one of the calls");
+        }
     }
 
     pub(super) fn protocol_answer(&mut self, one: &ProtocolAnswer) {
         self.header(one.observed_at, &one.source);
         self.text("subject", &one.subject);
         self.citation(&one.source_title, &one.source_url, one.note.as_ref(), one.as_of, one.observed_at);
+        self.url("source_url", Some(&one.source_url));
         if self.is_current(&one.rubric_version) {
             self.accepted(protocol_question(one.input).evidence, one.source_kind);
         }
@@ -47,9 +66,8 @@ impl Check {
         }
     }
 
-    fn citation(&mut self, title: &str, url: &String, note: Option<&String>, as_of: At, observed_at: At) {
+    fn citation(&mut self, title: &str, url: &str, note: Option<&String>, as_of: At, observed_at: At) {
         self.text("source_title", title);
-        self.url("source_url", Some(url));
         if url.len() > MAX_SOURCE_URL {
             self.wrong("source_url", format!("must have at most {MAX_SOURCE_URL} bytes"));
         }

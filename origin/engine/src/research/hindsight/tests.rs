@@ -35,6 +35,7 @@ fn answer(dimension: Dimension, question: &str, answer: &str, day: i64) -> Asset
         note: None,
         withdrawn: false,
         rubric_version: RUBRIC_VERSION.to_owned(),
+        evidence: None,
     }
 }
 

@@ -31,7 +31,9 @@ fn a_simulated_call_is_repeated_with_its_overrides_and_its_gas() {
     assert_eq!(read.outcome, Outcome::Confirmed, "{read:#?}");
     let at = read.inputs[0].read_at.as_ref().unwrap();
     assert_eq!((at.calls, at.simulated), (2, 1));
-    let read = of_calls(calls(), simulating(&word(8)));
+    // What the node answers to the same data without overrides does not count.
+    let node = simulating(&word(8)).returning("0x05", &word(7)).returning_strangers("0x05", &word(7));
+    let read = of_calls(calls(), node);
     assert_eq!(read.outcome, Outcome::Contradicted);
     let finding = &read.inputs[0].findings[0];
     assert_eq!(finding.call.as_ref().map(|it| (it.place, it.method)), Some((1, "eth_call")));

@@ -2,8 +2,8 @@
 
 use rds_chain::Address;
 use rds_chain::abi::Word;
-use rds_chain::adapt::question::{Answers, Question};
 use rds_chain::adapt::morpho_vault_v2::{Adapter, Caps, Delay, Kind, Place, Vault};
+use rds_chain::adapt::question::{Answers, Question};
 use rds_chain::adapt::{Unknown, aave_v3, metamorpho, morpho, morpho_vault_v2, part};
 use rds_chain::failure::{self, Response};
 use serde_json::Value;

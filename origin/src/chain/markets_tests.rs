@@ -10,6 +10,7 @@ use rds_shared::model::status::{BorrowStatus, DepositStatus};
 use rds_shared::scoring::provenance::{CallMethod, ChainCall};
 use rds_shared::wire::Timestamp;
 use rds_store::markets::known::{KnownEmode, KnownIdentity, KnownMarket, KnownReserve};
+use std::collections::BTreeMap;
 
 const POOL: Address = Address([1; 20]);
 const USD: Address = Address([2; 20]);

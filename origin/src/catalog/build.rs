@@ -6,6 +6,8 @@ use super::rollup::Rollup;
 use super::vault::Vault;
 use super::{Catalog, Feeds, Markets, Security, SecurityFacts, Symbols, stats};
 use rds_shared::model::ids::{Address, ChainId};
+use rds_shared::read_model::ReadModel;
+use rds_shared::read_model::vaults::Vaults;
 use rds_shared::select::vaults::{VaultIndex, VaultRecord};
 use rds_store::assets::registry::AssetRegistry;
 use rds_store::markets::MarketFacts;
@@ -63,6 +65,8 @@ impl Catalog {
         let active: Vec<Arc<Vault>> = vaults.iter().filter(|vault| vault.is_active).cloned().collect();
         let records: Vec<VaultRecord<'_>> = active.iter().map(|vault| vault.record()).collect();
         let index = VaultIndex::build(&records)?;
+        let encoded = active.iter().map(|vault| Arc::clone(&vault.encoded)).collect();
+        let model = ReadModel { version, vaults: Arc::new(Vaults::new(encoded, index)) };
         let mut by_address: HashMap<Address, Vec<Arc<Vault>>> = HashMap::with_capacity(vaults.len());
         for vault in &vaults {
             by_address.entry(vault.row.address.clone()).or_default().push(vault.clone());
@@ -96,7 +100,7 @@ impl Catalog {
             version,
             vaults,
             active,
-            index,
+            model,
             by_address,
             rollup,
             changes,

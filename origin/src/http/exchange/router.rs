@@ -9,6 +9,7 @@ use crate::http::exchange::call::Call;
 use crate::http::exchange::response_cache::CacheKey;
 use crate::http::exchange::trace::Trace;
 use crate::http::graph::{self, decisions};
+use crate::http::lists;
 use crate::http::markets::{self, oracles};
 use crate::http::push::{basket_webhooks, event_stream, webhooks};
 use crate::http::registry::{chains, curators, protocols, stats, symbols};
@@ -16,7 +17,7 @@ use crate::http::scoring::{methodology, research};
 use crate::http::security::{self, signals};
 use crate::http::server::Server;
 use crate::http::service::{documents, health, me, openapi, status};
-use crate::http::vaults::{self, allocation, changes, detail, holders, portfolio, royco, strategies};
+use crate::http::vaults::{self, allocation, changes, detail, holders, portfolio, strategies};
 use crate::metrics::{Caller, Label};
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
@@ -150,8 +151,7 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     let App { catalog, db, clock, graph, histories, webhooks, .. } = &**app;
     let signing_key = app.signing_key.as_ref();
     match call.route().id {
-        RouteId::VaultList => vaults::list(catalog, call.of()),
-        RouteId::VaultScores => vaults::scores(catalog, call.of()),
+        RouteId::VaultList | RouteId::VaultScores | RouteId::Royco => lists::answer(catalog, call),
         RouteId::VaultById => Box::pin(detail::by_id(catalog, db, histories, call.of())).await,
         RouteId::VaultBatch => vaults::batch(catalog, call),
         RouteId::VaultDetail => Box::pin(detail::by_address(catalog, db, histories, call.of())).await,
@@ -184,7 +184,6 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::AssetSymbols => symbols::list(catalog, call.of()),
         RouteId::AssetSymbolHistory => Box::pin(symbols::history(catalog, db, call.of())).await,
         RouteId::Portfolio => Box::pin(portfolio::by_address(catalog, db, call)).await,
-        RouteId::Royco => royco::list(catalog, call.of()),
         RouteId::AssetList => assets::list(catalog, call.of()),
         RouteId::AssetFacets => assets::facets(catalog, call),
         RouteId::AssetDetail => Box::pin(assets::by_address(catalog, db, call)).await,

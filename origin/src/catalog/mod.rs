@@ -16,7 +16,6 @@ mod changes;
 mod feeds;
 pub mod histories;
 mod markets;
-mod preencoded;
 pub mod refresh;
 mod rollup;
 mod security;
@@ -26,11 +25,9 @@ mod vault;
 
 pub use build::Changes;
 pub use changes::{Changed, Since};
-pub use feeds::Feeds;
 pub use markets::{MarketEntry, Markets};
-pub use preencoded::PreencodedBody;
 pub use rollup::{Chain, Curator, Protocol};
-pub use security::{Security, SecurityFacts};
+pub use security::SecurityFacts;
 pub use symbols::Symbols;
 pub use vault::{Vault, row_of};
 
@@ -162,13 +159,8 @@ pub struct Catalog {
     /// Chains, protocols and curators with the totals of their vaults.
     pub rollup: rollup::Rollup,
     pub markets: Markets,
-    pub feeds: Arc<Feeds>,
-    /// The security registry and the loss board.
-    pub security: Arc<Security>,
     /// Symbols of deposit assets.
     pub symbols: Symbols,
-    /// Totals of the platform, encoded.
-    pub stats: EncodedRow,
     /// Assets, reviewers and real-world assets' sources.
     pub assets: Arc<assets::Assets>,
 }

@@ -1,15 +1,18 @@
 //! A parsed request to a route of the read model.
 
-use super::response::{Body, Response};
+use super::envelope;
+use super::response::{Body, PreencodedBody, Response};
 use crate::access::{Principal, paging};
 use crate::model::EncodedRow;
-use crate::read_model::envelope;
+use crate::model::ids::{Address, AddressError, Namespace};
 use crate::route::typed::kinds::ValueOf;
-use crate::route::{Found, Parameter, Query, Route, Row, RowQuery};
-use crate::wire::error::ApiError;
+use crate::route::{Found, Parameter, Query, Route, Row, RowQuery, params};
+use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::etag::{self, EtagBuilder};
 use crate::wire::page::{PageMeta, PageRequest};
 use crate::wire::time::Timestamp;
+use alloc::format;
+use alloc::vec;
 use core::marker::PhantomData;
 use core::ops::Deref;
 
@@ -60,11 +63,49 @@ impl<'r> Request<'r> {
         self.if_none_match.is_some_and(|held| etag::if_none_match(held, etag))
     }
 
+    /// Path parameter `index` as an address of the chain `slug`, or 400 with the reason.
+    pub fn address_on(&self, slug: &str, namespace: Namespace, index: usize) -> Result<Address, ApiError> {
+        let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
+        Address::parse(namespace, self.found.param(index)).map_err(|error| match error {
+            AddressError::Malformed => fault(
+                ErrorCode::InvalidAddress,
+                "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes",
+            ),
+            AddressError::WrongNamespace(_) => {
+                let reason = format!("must be an address of the namespace of {slug} ({})", namespace.as_str());
+                fault(ErrorCode::AddressNamespaceMismatch, &reason)
+            }
+        })
+    }
+
     /// 304 if `If-None-Match` contains `etag`; else the body, which is computed only then.
     pub fn respond<B: Into<Body>>(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> B) -> Response {
         let etag = etag.weak();
         let body = (!self.is_current(&etag)).then(|| body().into());
         Response { etag, version, body }
+    }
+
+    /// A body that was encoded with the read model.
+    pub fn respond_preencoded(&self, version: i64, body: &PreencodedBody) -> Response {
+        let mut etag = self.etag();
+        etag.add(body.digest());
+        self.respond(etag, version, || Body::Preencoded(body.clone()))
+    }
+
+    /// `{"data":{…}}`: one row.
+    pub fn respond_one(&self, version: i64, row: &EncodedRow) -> Response {
+        let mut etag = self.etag();
+        etag.add_u64(row.version());
+        self.respond(etag, version, || envelope::one(row.max_len(), |body| row.write(self.now, body)))
+    }
+
+    /// `{"data":[…]}`.
+    pub fn respond_list(&self, version: i64, rows: &[&EncodedRow]) -> Response {
+        let mut etag = self.etag();
+        rows.iter().for_each(|row| {
+            etag.add_u64(row.version());
+        });
+        self.respond(etag, version, || envelope::list(rows, |row| row.max_len(), |row, body| row.write(self.now, body)))
     }
 
     /// A numbered page out of `total` rows.
@@ -113,6 +154,13 @@ impl<'r, R: Row> RowRequest<'r, R> {
     /// The value of a parameter: the given one, or the default.
     pub fn get<P: Parameter>(self, parameter: P) -> ValueOf<'r, P> {
         self.query().get(parameter)
+    }
+
+    /// The rows of the page that `page` and `limit` select; all rows without `limit`.
+    pub fn part<T>(self, rows: &[T]) -> &[T] {
+        let size = self.get(params::OptionalLimit).map_or(rows.len().max(1), |limit| limit as usize);
+        let page = self.get(params::Page).max(1) as usize;
+        rows.chunks(size).nth(page - 1).unwrap_or_default()
     }
 
     /// The part of the numbered page that the caller may read; an error if all of it needs a key. A page beyond the last one is empty and

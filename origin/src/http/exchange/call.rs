@@ -6,12 +6,10 @@ use crate::http::exchange::trace::Ingress;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
 use rds_shared::access::Principal;
-use rds_shared::model::ids::{Address, AddressError};
+use rds_shared::model::ids::Address;
 use rds_shared::read_model::request::Request;
-use rds_shared::route::params::{OptionalLimit, Page};
 use rds_shared::route::typed::kinds::ValueOf;
 use rds_shared::route::{Found, Parameter, Query, Route, Row, RowQuery};
-use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::etag::EtagBuilder;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp, headers};
@@ -108,18 +106,7 @@ impl Call {
 
     /// Path parameter `index` as an address of `chain`, or 400 with the reason.
     pub fn address_on(&self, chain: &ChainFacts, index: usize) -> Result<Address, ApiError> {
-        let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
-        Address::parse(chain.namespace, self.found.param(index)).map_err(|error| match error {
-            AddressError::Malformed => fault(
-                ErrorCode::InvalidAddress,
-                "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes",
-            ),
-            AddressError::WrongNamespace(_) => {
-                let (slug, namespace) = (&chain.slug, chain.namespace.as_str());
-                let reason = format!("must be an address of the namespace of {slug} ({namespace})");
-                fault(ErrorCode::AddressNamespaceMismatch, &reason)
-            }
-        })
+        self.request().address_on(&chain.slug, chain.namespace, index)
     }
 
     /// 415 unless the body was sent as `application/json`, with or without parameters.
@@ -179,8 +166,6 @@ impl<'c, R: Row> RouteCall<'c, R> {
 
     /// The rows of the page that `page` and `limit` select; all rows without `limit`.
     pub fn part<T>(self, rows: &[T]) -> &[T] {
-        let size = self.get(OptionalLimit).map_or(rows.len().max(1), |limit| limit as usize);
-        let page = self.get(Page).max(1) as usize;
-        rows.chunks(size).nth(page - 1).unwrap_or_default()
+        self.call.request().of::<R>().part(rows)
     }
 }

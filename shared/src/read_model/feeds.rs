@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 /// The feeds, by chain and address.
 #[derive(Debug, Clone, Default)]
 pub struct Feeds {
-    listed: Listed<EncodedFeed, FeedIndex>,
+    pub(super) listed: Listed<EncodedFeed, FeedIndex>,
     by_contract: BTreeMap<(ChainId, Address), u32>,
 }
 

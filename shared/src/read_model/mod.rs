@@ -10,6 +10,7 @@
 //! | [`response`] | the response to it |
 //! | [`envelope`] | bodies assembled from encoded rows |
 //! | [`listed`] | the rows of one list, with their index |
+//! | `records` | the rows as binary records, for another host |
 //! | the others | one family of rows each: what is kept, and the answers of its routes |
 
 pub mod assets;
@@ -17,6 +18,7 @@ pub mod envelope;
 pub mod feeds;
 pub mod listed;
 pub mod markets;
+mod records;
 pub mod registries;
 pub mod request;
 pub mod response;
@@ -124,3 +126,7 @@ fn symbols(model: &ReadModel, request: RowRequest<'_, routes::AssetSymbols>) -> 
     let rows: Vec<&EncodedRow> = model.symbols.iter().collect();
     request.respond_list(model.version, request.part(&rows))
 }
+
+#[cfg(test)]
+#[path = "mod_tests.rs"]
+mod tests;

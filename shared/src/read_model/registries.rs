@@ -35,13 +35,13 @@ pub struct Named {
 #[derive(Debug, Clone, Default)]
 pub struct Registries {
     /// Largest value first.
-    chains: Vec<Chain>,
+    pub(super) chains: Vec<Chain>,
     /// Largest value first.
-    protocols: Vec<Named>,
+    pub(super) protocols: Vec<Named>,
     /// The whole list of protocols.
-    protocol_list: PreencodedBody,
+    pub(super) protocol_list: PreencodedBody,
     /// In ascending order of ids.
-    curators: Listed<Named, CuratorIndex>,
+    pub(super) curators: Listed<Named, CuratorIndex>,
 }
 
 impl Registries {

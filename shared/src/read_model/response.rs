@@ -1,6 +1,7 @@
 //! Responses of the read model.
 
-use crate::wire::Data;
+use crate::route::{ResponseHead, TagVersions};
+use crate::wire::{Data, headers};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,6 +17,24 @@ pub struct Response {
     pub version: i64,
     /// JSON; `None` if the caller's copy is current.
     pub body: Option<Body>,
+}
+
+impl Response {
+    /// The HTTP status: 200 or 304.
+    pub const fn status(&self) -> u16 {
+        if self.body.is_some() { 200 } else { 304 }
+    }
+
+    /// What the header fields are made from, given what the request's handler knows about it.
+    pub fn head(&self, tags: TagVersions, unknown_values: Option<String>) -> ResponseHead {
+        ResponseHead {
+            content: self.body.as_ref().map(|body| (headers::JSON, body.bytes().len())),
+            etag: Some(self.etag.clone()),
+            version: Some(self.version),
+            tags,
+            unknown_values,
+        }
+    }
 }
 
 /// A complete body.

@@ -31,7 +31,7 @@ pub struct EncodedVault {
 
 /// The active vaults, in ascending order of ids.
 #[derive(Debug, Clone, Default)]
-pub struct Vaults(Listed<Arc<EncodedVault>, VaultIndex>);
+pub struct Vaults(pub(super) Listed<Arc<EncodedVault>, VaultIndex>);
 
 impl Vaults {
     /// `rows` in the order in which `index` was built from them.

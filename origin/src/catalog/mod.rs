@@ -1,4 +1,5 @@
-//! The read model in memory, built from Postgres and swapped as a whole; each catalog has one data version.
+//! The read model in memory ([`rds_shared::read_model`]) with what details need, built from Postgres and swapped as a whole; each catalog has one
+//! data version.
 //!
 //! Readers take a reference to the current catalog and may keep it; a swap does not wait for them. While the database is down, the last
 //! catalog stays in use.

@@ -11,15 +11,6 @@ use serde_json::value::RawValue;
 /// Maximum bytes of the envelope around the rows.
 const ENVELOPE_BYTES: usize = 160;
 
-/// The bytes of `{"data":[…]}` with `rows` as of `now`.
-pub fn data(rows: &[&EncodedRow], now: Timestamp) -> Vec<u8> {
-    let mut body = Vec::with_capacity(ENVELOPE_BYTES + rows.iter().map(|row| row.max_len() + 1).sum::<usize>());
-    body.extend_from_slice(b"{\"data\":");
-    EncodedRow::write_array(rows.iter().copied(), now, &mut body);
-    body.push(b'}');
-    body
-}
-
 /// `{"data":{"vaults":[…],"cursor":"…"},"meta":{…}}`: a page of the change feed. `cursor` needs no escapes.
 pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Timestamp) -> Vec<u8> {
     let rows_len = rows.iter().map(|row| row.max_len() + 1).sum::<usize>();

@@ -10,8 +10,9 @@ pub mod strategies;
 use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
-use crate::http::exchange::{encoded, namespaces};
+use crate::http::exchange::namespaces;
 use rds_shared::model::ids::{Address, VaultId};
+use rds_shared::read_model::envelope;
 use rds_shared::route::bounds::BATCH_ITEMS;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
@@ -29,7 +30,7 @@ pub fn batch(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     let mut seen = HashSet::new();
     let vaults = by_id.chain(by_address).filter(|vault| seen.insert(vault.row.id.as_str()));
     let rows: Vec<_> = vaults.map(|vault| &vault.encoded.listed).collect();
-    Ok(Answer::json(encoded::data(&rows, call.now)))
+    Ok(Answer::json(envelope::list(&rows, |row| row.max_len(), |row, body| row.write(call.now, body))))
 }
 
 /// The parsed body of a batch look-up.

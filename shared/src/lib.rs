@@ -13,6 +13,7 @@
 //! | [`research`] | tests of the service's own scores: windows, losses, confidence intervals, requirements for publication |
 //! | `schema` | JSON schemas of types with a hand-written `Serialize`; only with the feature `schema` |
 //! | [`select`] | the engine that filters, sorts and pages every list |
+//! | [`read_model`] | the encoded rows of the public lists, and the answers made from them |
 //!
 //! Architecture invariants:
 //! - No clock, no randomness, no I/O: a function that needs the time takes it as an argument.
@@ -44,6 +45,7 @@ pub mod access;
 pub mod graph;
 pub mod model;
 pub mod push;
+pub mod read_model;
 pub mod research;
 pub mod route;
 pub mod rules;

@@ -4,8 +4,10 @@ use super::assets::Assets;
 use super::changes::ChangeFeeds;
 use super::rollup::Rollup;
 use super::vault::Vault;
-use super::{Catalog, Feeds, Markets, Security, SecurityFacts, Symbols, stats};
+use super::{Catalog, Markets, SecurityFacts, Symbols, feeds, security, stats};
 use rds_shared::model::ids::{Address, ChainId};
+use rds_shared::read_model::ReadModel;
+use rds_shared::read_model::vaults::Vaults;
 use rds_shared::select::vaults::{VaultIndex, VaultRecord};
 use rds_store::assets::registry::AssetRegistry;
 use rds_store::markets::MarketFacts;
@@ -63,12 +65,13 @@ impl Catalog {
         let active: Vec<Arc<Vault>> = vaults.iter().filter(|vault| vault.is_active).cloned().collect();
         let records: Vec<VaultRecord<'_>> = active.iter().map(|vault| vault.record()).collect();
         let index = VaultIndex::build(&records)?;
+        let encoded = active.iter().map(|vault| Arc::clone(&vault.encoded)).collect();
         let mut by_address: HashMap<Address, Vec<Arc<Vault>>> = HashMap::with_capacity(vaults.len());
         for vault in &vaults {
             by_address.entry(vault.row.address.clone()).or_default().push(vault.clone());
         }
         let evidence = registry.evidence;
-        let rollup = Rollup::new(registry, &active)?;
+        let (rollup, registries) = Rollup::new(registry, &active)?;
         let facts = match (markets, previous) {
             (Some(facts), _) => Arc::new(facts),
             (None, Some(catalog)) => catalog.markets.facts(),
@@ -77,35 +80,31 @@ impl Catalog {
         let at = |chain: ChainId, address: &Address| {
             by_address.get(address)?.iter().find(|vault| vault.row.chain_id == chain).map(AsRef::as_ref)
         };
-        let markets = Markets::build(facts, at)?;
+        let (markets, market_list) = Markets::build(facts, at)?;
         let feeds = match (feeds, previous) {
-            (Some(feeds), _) => Arc::new(Feeds::build(feeds)?),
-            (None, Some(catalog)) => Arc::clone(&catalog.feeds),
+            (Some(feeds), _) => Arc::new(feeds::build(feeds)?),
+            (None, Some(catalog)) => Arc::clone(&catalog.model.feeds),
             (None, None) => Arc::default(),
         };
         let security = match (security, previous) {
-            (Some(facts), _) => Arc::new(Security::build(&facts)?),
-            (None, Some(catalog)) => Arc::clone(&catalog.security),
+            (Some(facts), _) => Arc::new(security::build(&facts)?),
+            (None, Some(catalog)) => Arc::clone(&catalog.model.security),
             (None, None) => Arc::default(),
         };
         let symbols = Symbols::build(&vaults, &active)?;
         let changes = ChangeFeeds::build(&vaults);
         let stats = stats::encoded(&active, &symbols, &markets, &feeds, evidence)?;
-        Ok(Catalog {
-            timeline,
+        let model = ReadModel {
             version,
-            vaults,
-            active,
-            index,
-            by_address,
-            rollup,
-            changes,
-            markets,
+            vaults: Arc::new(Vaults::new(encoded, index)),
+            registries: Arc::new(registries),
+            markets: Arc::new(market_list),
             feeds,
+            assets: Arc::clone(&assets.lists),
             security,
-            symbols,
-            stats,
-            assets,
-        })
+            symbols: Arc::clone(symbols.rows()),
+            stats: Arc::new(stats),
+        };
+        Ok(Catalog { timeline, version, vaults, active, model, by_address, rollup, changes, markets, symbols, assets })
     }
 }

@@ -77,6 +77,6 @@ impl Catalog {
             (None, Since::Cursor(cursor)) => cursor.clone(),
         };
         let rows = page.changes.iter().filter_map(|change| self.vaults.get(change.row as usize));
-        Changed { rows: rows.map(|vault| &vault.scores).collect(), total: page.total, next }
+        Changed { rows: rows.map(|vault| &vault.encoded.scores).collect(), total: page.total, next }
     }
 }

@@ -5,12 +5,10 @@ use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::market::{Market, MarketReserve, MarketShape, TotalsSource};
 use rds_shared::model::status::{BorrowStatus, TvlStatus};
-use rds_shared::route::{RowQuery, routes};
+use rds_shared::read_model::markets::Markets as MarketList;
 use rds_shared::rules::markets::{MarketTotals, ReserveReading, by_supply, totals};
-use rds_shared::select::Selection;
 use rds_shared::select::markets::MarketIndex;
 use rds_shared::wire::Timestamp;
-use rds_shared::wire::page::PageRequest;
 use rds_store::markets::{MarketFacts, MarketRecord, ReserveRecord};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,9 +17,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Markets {
     facts: Arc<MarketFacts>,
-    /// In byte order of ids; these are the rows of `index`.
+    /// In byte order of ids.
     entries: Vec<MarketEntry>,
-    index: MarketIndex,
 }
 
 /// A served market.
@@ -29,7 +26,7 @@ pub struct Markets {
 pub struct MarketEntry {
     pub row: Market,
     /// `row`, encoded.
-    pub encoded: EncodedRow,
+    pub encoded: Arc<EncodedRow>,
     /// Largest supply first, including reserves that are shut down.
     pub reserves: Vec<MarketReserve>,
     /// Key of the market's stored facts, `{chain_id}:{address}`.
@@ -38,10 +35,11 @@ pub struct MarketEntry {
 
 impl Markets {
     /// Joins markets with the vaults that `vault_at` returns for their reserves' tokens. Pairs that their protocol does not list are left out.
+    /// Returns the encoded list beside the markets.
     pub(super) fn build<'v>(
         facts: Arc<MarketFacts>,
         vault_at: impl Fn(ChainId, &Address) -> Option<&'v Vault>,
-    ) -> Result<Self, serde_json::Error> {
+    ) -> Result<(Self, MarketList), serde_json::Error> {
         let is_served = |market: &&MarketRecord| market.shape != MarketShape::Pair || market.is_protocol_listed;
         let served: Vec<&MarketRecord> = facts.markets.iter().filter(is_served).collect();
         let entry = |market: &MarketRecord| {
@@ -59,7 +57,8 @@ impl Markets {
         let slugs = served.iter().map(|market| market.chain_slug.as_str());
         let rows: Vec<(&Market, &str)> = entries.iter().map(|entry| &entry.row).zip(slugs).collect();
         let index = MarketIndex::build(&rows);
-        Ok(Markets { entries, index, facts: Arc::clone(&facts) })
+        let encoded = entries.iter().map(|entry| Arc::clone(&entry.encoded)).collect();
+        Ok((Markets { facts: Arc::clone(&facts), entries }, MarketList::new(encoded, index)))
     }
 
     /// The facts, for the next catalog.
@@ -80,12 +79,6 @@ impl Markets {
     pub fn get(&self, id: &str) -> Option<&MarketEntry> {
         let id = id.to_lowercase();
         self.entries.binary_search_by(|entry| entry.row.id.cmp(&id)).ok().and_then(|place| self.entries.get(place))
-    }
-
-    /// The requested page, and the number of matches on all pages.
-    pub fn select(&self, query: RowQuery<'_, routes::MarketList>, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
-        let Selection { rows, total } = self.index.select(query, page);
-        (rows.iter().filter_map(|row| self.entries.get(*row as usize)).map(|entry| &entry.encoded).collect(), total)
     }
 }
 
@@ -162,7 +155,12 @@ impl MarketEntry {
         let mut reserves: Vec<MarketReserve> = members.iter().map(|member| member.reserve(market.chain_id)).collect();
         // The sort is stable: reserves of equal supply stay in name order.
         reserves.sort_by(|a, b| by_supply(a.supplied_usd, b.supplied_usd));
-        Ok(MarketEntry { encoded: EncodedRow::encode(&row, None)?, row, reserves, contract: market.contract.clone() })
+        Ok(MarketEntry {
+            encoded: Arc::new(EncodedRow::encode(&row, None)?),
+            row,
+            reserves,
+            contract: market.contract.clone(),
+        })
     }
 
     /// The hubs that the market or one of its reserves is known to draw from.

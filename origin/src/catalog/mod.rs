@@ -1,4 +1,5 @@
-//! The read model in memory, built from Postgres and swapped as a whole; each catalog has one data version.
+//! The read model in memory ([`rds_shared::read_model`]) with what details need, built from Postgres and swapped as a whole; each catalog has one
+//! data version.
 //!
 //! Readers take a reference to the current catalog and may keep it; a swap does not wait for them. While the database is down, the last
 //! catalog stays in use.
@@ -16,7 +17,6 @@ mod changes;
 mod feeds;
 pub mod histories;
 mod markets;
-mod preencoded;
 pub mod refresh;
 mod rollup;
 mod security;
@@ -26,23 +26,20 @@ mod vault;
 
 pub use build::Changes;
 pub use changes::{Changed, Since};
-pub use feeds::Feeds;
 pub use markets::{MarketEntry, Markets};
-pub use preencoded::PreencodedBody;
 pub use rollup::{Chain, Curator, Protocol};
-pub use security::{Security, SecurityFacts};
+pub use security::SecurityFacts;
 pub use symbols::Symbols;
-pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
+pub use vault::{Vault, row_of};
 
 use arc_swap::ArcSwapOption;
 use changes::ChangeFeeds;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
+use rds_shared::read_model::ReadModel;
 use rds_shared::route::TagVersions;
-use rds_shared::select::Selection;
 use rds_shared::select::vault_filters::{VaultFilter, VaultSort};
-use rds_shared::select::vaults::VaultIndex;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use rds_store::push::journal::Timeline;
@@ -154,21 +151,17 @@ pub struct Catalog {
     pub version: i64,
     /// Every vault, in ascending order of ids.
     vaults: Vec<Arc<Vault>>,
-    /// The active vaults, in the same order; these are the rows of `index`.
+    /// The active vaults, in the same order; these are the vaults of `model`.
     active: Vec<Arc<Vault>>,
-    index: VaultIndex,
+    /// The lists, encoded.
+    pub model: ReadModel,
     by_address: HashMap<Address, Vec<Arc<Vault>>>,
     changes: ChangeFeeds,
     /// Chains, protocols and curators with the totals of their vaults.
     pub rollup: rollup::Rollup,
     pub markets: Markets,
-    pub feeds: Arc<Feeds>,
-    /// The security registry and the loss board.
-    pub security: Arc<Security>,
     /// Symbols of deposit assets.
     pub symbols: Symbols,
-    /// Totals of the platform, encoded.
-    pub stats: EncodedRow,
     /// Assets, reviewers and real-world assets' sources.
     pub assets: Arc<assets::Assets>,
 }
@@ -184,25 +177,8 @@ pub struct Found<'a> {
 impl Catalog {
     /// The list rows of a page of the active vaults that match `filter`, in the order of `sort`.
     pub fn select(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> Found<'_> {
-        self.select_as(filter, sort, page, |vault| &vault.encoded)
-    }
-
-    /// Like [`Self::select`], with the row that `row_of` returns.
-    pub fn select_as<'a>(
-        &'a self,
-        filter: &VaultFilter<'_>,
-        sort: VaultSort,
-        page: PageRequest,
-        row_of: impl Fn(&'a Vault) -> &'a EncodedRow,
-    ) -> Found<'a> {
-        let (vaults, total) = self.select_vaults(filter, sort, page);
-        Found { rows: vaults.into_iter().map(row_of).collect(), total }
-    }
-
-    /// Like [`Self::select`], with the vaults themselves, and the number of matches on all pages.
-    pub fn select_vaults(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> (Vec<&Vault>, usize) {
-        let Selection { rows, total } = self.index.select(filter, sort, page);
-        (rows.iter().filter_map(|row| self.active.get(*row as usize)).map(AsRef::as_ref).collect(), total)
+        let selection = self.model.vaults.select(filter, sort, page);
+        Found { rows: self.model.vaults.listed(&selection), total: selection.total }
     }
 
     /// The vault with this id, active or not.

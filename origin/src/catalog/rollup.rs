@@ -1,16 +1,17 @@
 //! Chains, protocols and curators, with the totals of their active vaults.
 
-use super::{PreencodedBody, Vault};
+use super::Vault;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::chain::ChainRow;
 use rds_shared::model::curator::{ChainShare, CuratorRow};
 use rds_shared::model::ids::{ChainId, Namespace};
 use rds_shared::model::protocol::{ProtocolRow, ProtocolVersion};
-use rds_shared::route::{RowQuery, params, routes};
-use rds_shared::select::{Index, Selection, Sort, SortColumn};
+use rds_shared::read_model::listed::Listed;
+use rds_shared::read_model::registries::{self, Named, Registries};
+use rds_shared::select::curators::CuratorIndex;
 use rds_shared::wire::Timestamp;
-use rds_shared::wire::page::PageRequest;
 use rds_store::registry::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -18,9 +19,6 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Chain {
     pub facts: ChainFacts,
-    /// The list row; `None` for a chain without active vaults, which is not listed.
-    pub row: Option<EncodedRow>,
-    tvl_usd: f64,
 }
 
 #[derive(Debug)]
@@ -34,26 +32,18 @@ pub struct Protocol {
 pub struct Curator {
     /// The list row; the detail response contains it as `curator`.
     pub row: CuratorRow,
-    /// `row`, encoded.
-    pub encoded: EncodedRow,
     /// The chains of the curator's vaults, largest value first.
     pub chains: Vec<ChainShare>,
 }
 
-/// All chains, protocols and curators, with their totals.
+/// All chains, protocols and curators: the facts of their details. Their lists are in the read model.
 #[derive(Debug, Default)]
 pub struct Rollup {
     /// Largest value first.
     pub chains: Vec<Chain>,
     protocols: Vec<Protocol>,
-    /// The protocols' rows, largest value first.
-    pub protocol_rows: Vec<ProtocolRow>,
-    /// The encoded list of `protocol_rows`.
-    pub protocol_list: PreencodedBody,
-    /// In ascending order of ids; these are the rows of `curator_index`.
+    /// In ascending order of ids.
     curators: Vec<Curator>,
-    curator_index: Index,
-    curator_columns: HashMap<&'static str, SortColumn>,
 }
 
 /// Totals of a set of vaults, added in ascending order of ids so that floating-point sums are reproducible.
@@ -96,8 +86,8 @@ impl Sum {
 }
 
 impl Rollup {
-    /// Computes the totals of the active vaults, which must be in ascending order of ids.
-    pub(super) fn new(registry: Registry, active: &[Arc<Vault>]) -> Result<Self, serde_json::Error> {
+    /// Computes the totals of the active vaults, which must be in ascending order of ids. Returns the encoded lists beside them.
+    pub(super) fn new(registry: Registry, active: &[Arc<Vault>]) -> Result<(Self, Registries), serde_json::Error> {
         let (mut by_chain, mut by_protocol, mut by_curator) = (HashMap::new(), HashMap::new(), HashMap::new());
         for vault in active {
             by_chain.entry(vault.row.chain_id).or_insert_with(Sum::default).add(vault);
@@ -106,24 +96,37 @@ impl Rollup {
                 by_curator.entry(curator.as_str()).or_insert_with(Sum::default).add(vault);
             }
         }
-        let chains = registry.chains.into_iter().map(|facts| chain(by_chain.remove(&facts.id), facts));
-        let mut chains = chains.collect::<Result<Vec<_>, _>>()?;
-        chains.sort_by(|a, b| b.tvl_usd.total_cmp(&a.tvl_usd).then(a.facts.id.cmp(&b.facts.id)));
+        let tvl_of = |chain: &Option<ChainRow>| chain.as_ref().map_or(0.0, |row| row.tvl_usd);
+        let mut chains: Vec<(ChainFacts, Option<ChainRow>)> = registry
+            .chains
+            .into_iter()
+            .map(|facts| {
+                let row = by_chain.remove(&facts.id).map(|sum| chain_row(&facts, &sum));
+                (facts, row)
+            })
+            .collect();
+        chains.sort_by(|(a, a_row), (b, b_row)| tvl_of(b_row).total_cmp(&tvl_of(a_row)).then(a.id.cmp(&b.id)));
+        let encoded_chains = chains.iter().map(|(facts, row)| encoded_chain(facts, row.as_ref()));
+        let encoded_chains = encoded_chains.collect::<Result<_, _>>()?;
         let (mut rows, protocols): (Vec<_>, Vec<_>) = registry
             .protocols
             .into_iter()
             .map(|facts| protocol(by_protocol.remove(facts.id.as_str()).unwrap_or_default(), facts))
             .unzip();
         rows.sort_by(|a, b| b.tvl.total_cmp(&a.tvl).then_with(|| a.id.cmp(&b.id)));
-        let protocol_list = PreencodedBody::encode(&rows)?;
+        let encoded_protocols = rows.iter().map(|row| named(&row.id, row)).collect::<Result<_, _>>()?;
         let curators = registry
             .curators
             .into_iter()
             .map(|facts| curator(by_curator.remove(facts.id.as_str()).unwrap_or_default(), facts));
-        let mut curators = curators.collect::<Result<Vec<_>, _>>()?;
+        let mut curators: Vec<Curator> = curators.collect();
         curators.sort_by(|a, b| a.row.id.cmp(&b.row.id));
-        let (curator_index, curator_columns) = index(&curators);
-        Ok(Rollup { chains, protocols, protocol_rows: rows, protocol_list, curators, curator_index, curator_columns })
+        let curator_rows: Vec<&CuratorRow> = curators.iter().map(|curator| &curator.row).collect();
+        let index = CuratorIndex::build(&curator_rows);
+        let encoded_curators = curator_rows.iter().map(|row| named(&row.id, row)).collect::<Result<_, _>>()?;
+        let lists = Registries::new(encoded_chains, encoded_protocols, Listed::new(encoded_curators, index));
+        let chains = chains.into_iter().map(|(facts, _)| Chain { facts }).collect();
+        Ok((Rollup { chains, protocols, curators }, lists))
     }
 
     /// A chain by slug, ignoring letter case, or by number.
@@ -153,36 +156,10 @@ impl Rollup {
     pub fn curator(&self, id: &str) -> Option<&Curator> {
         self.curators.iter().find(|curator| curator.row.id.eq_ignore_ascii_case(id))
     }
-
-    /// The requested page of curators (`sortBy`, `sortOrder`), and their number.
-    pub fn curators(&self, query: RowQuery<'_, routes::CuratorList>, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
-        let by = self.curator_columns.get(query.get(params::CuratorSort));
-        let Some(by) = by else { return (Vec::new(), self.curators.len()) };
-        let sort = Sort { by: *by, descending: query.get(params::SortOrder) != "asc" };
-        let Selection { rows, total } = self.curator_index.select(&[], sort, page);
-        (
-            rows.iter().filter_map(|row| self.curators.get(*row as usize)).map(|curator| &curator.encoded).collect(),
-            total,
-        )
-    }
 }
 
-/// The curators' sort columns, by the names of the route's parameter.
-fn index(curators: &[Curator]) -> (Index, HashMap<&'static str, SortColumn>) {
-    let mut index = Index::new(curators.len());
-    let rows = || curators.iter().map(|curator| &curator.row);
-    let columns = HashMap::from([
-        ("tvl_total", index.add_numbers(rows().map(|row| Some(row.tvl_total)), false)),
-        ("vault_count", index.add_integers(rows().map(|row| i64::try_from(row.vault_count).ok()))),
-        ("avg_apr", index.add_numbers(rows().map(|row| row.avg_apr), false)),
-        ("name", index.add_names(rows().map(|row| row.name.as_str()))),
-    ]);
-    (index, columns)
-}
-
-fn chain(sum: Option<Sum>, facts: ChainFacts) -> Result<Chain, serde_json::Error> {
-    let Some(sum) = sum else { return Ok(Chain { facts, row: None, tvl_usd: 0.0 }) };
-    let row = ChainRow {
+fn chain_row(facts: &ChainFacts, sum: &Sum) -> ChainRow {
+    ChainRow {
         chain_id: facts.id,
         slug: facts.slug.clone(),
         name: facts.name.clone(),
@@ -194,8 +171,16 @@ fn chain(sum: Option<Sum>, facts: ChainFacts) -> Result<Chain, serde_json::Error
         protocol_count: sum.protocols.len() as u64,
         tvl_usd: sum.tvl_usd,
         last_synced_at: sum.last_synced_at,
-    };
-    Ok(Chain { row: Some(EncodedRow::encode(&row, None)?), tvl_usd: sum.tvl_usd, facts })
+    }
+}
+
+fn encoded_chain(facts: &ChainFacts, row: Option<&ChainRow>) -> Result<registries::Chain, serde_json::Error> {
+    let row = row.map(|row| EncodedRow::encode(row, None)).transpose()?;
+    Ok(registries::Chain { id: facts.id, slug: facts.slug.clone(), namespace: facts.namespace, row })
+}
+
+fn named(id: &str, row: &impl Serialize) -> Result<Named, serde_json::Error> {
+    Ok(Named { id: id.to_owned(), row: EncodedRow::encode(row, None)? })
 }
 
 /// A protocol's list row, and its details.
@@ -220,7 +205,7 @@ fn protocol(sum: Sum, facts: ProtocolFacts) -> (ProtocolRow, Protocol) {
     (row, Protocol { versions, facts })
 }
 
-fn curator(sum: Sum, facts: CuratorFacts) -> Result<Curator, serde_json::Error> {
+fn curator(sum: Sum, facts: CuratorFacts) -> Curator {
     let mut chains: Vec<ChainShare> = sum
         .chains
         .iter()
@@ -244,5 +229,5 @@ fn curator(sum: Sum, facts: CuratorFacts) -> Result<Curator, serde_json::Error> 
         tvl_total: sum.tvl_usd,
         created_at: facts.created_at,
     };
-    Ok(Curator { encoded: EncodedRow::encode(&row, None)?, row, chains })
+    Curator { row, chains }
 }

@@ -1,10 +1,11 @@
 //! Totals of the platform: one record, computed whenever the catalog is built.
 
-use super::{Feeds, Markets, Symbols, Vault};
+use super::{Markets, Symbols, Vault};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::evidence::EvidenceCounts;
 use rds_shared::model::stats::{BasisTotal, CategoryTotal, ChainTotal, NamedTotal, Stats, TierShare};
 use rds_shared::model::status::TvlStatus;
+use rds_shared::read_model::feeds::Feeds;
 use rds_shared::rules::portfolio::weighted_score;
 use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::ScoreBasis;

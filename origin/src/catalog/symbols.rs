@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Symbols {
     /// One row for each symbol of an active vault; the symbols of the most vaults come first.
-    rows: Vec<EncodedRow>,
+    rows: Arc<[EncodedRow]>,
     spellings: HashMap<String, Vec<String>>,
     /// The upper-case symbol of every spelling.
     symbols: HashMap<String, String>,
@@ -48,7 +48,7 @@ impl Symbols {
     }
 
     /// The rows of the list of symbols, encoded.
-    pub fn rows(&self) -> &[EncodedRow] {
+    pub fn rows(&self) -> &Arc<[EncodedRow]> {
         &self.rows
     }
 

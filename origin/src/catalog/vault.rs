@@ -4,26 +4,21 @@ use rds_shared::model::EncodedRow;
 use rds_shared::model::money::{rounded_rate, rounded_usd};
 use rds_shared::model::vault::{RewardedVault, VaultRow};
 use rds_shared::model::vault_score::{ScoreFacts, VaultScoreRow};
+use rds_shared::read_model::vaults::{EncodedVault, REWARDED_PROTOCOL};
 use rds_shared::rules::borrow::gross_interest_apy;
 use rds_shared::rules::liquidity::liquidity;
 use rds_shared::rules::real_yield::real_yield_share;
 use rds_shared::select::vaults::{VaultRecord, VaultTraits};
 use rds_shared::wire::{ChangeClock, Timestamp};
 use rds_store::registry::catalog::VaultFacts;
-
-/// The protocol with a separate list of vaults and their rewards.
-pub const REWARDED_PROTOCOL: &str = "royco";
+use std::sync::Arc;
 
 #[derive(Debug)]
 pub struct Vault {
     /// The row as lists serve it, without `freshness_seconds`, which is computed for each response.
     pub row: VaultRow,
-    /// `row` as JSON.
-    pub encoded: EncodedRow,
-    /// The vault's row in the bulk export of scores, as JSON.
-    pub scores: EncodedRow,
-    /// The vault with its rewards, as JSON; only for vaults of [`REWARDED_PROTOCOL`].
-    pub rewarded: Option<EncodedRow>,
+    /// The vault's rows in the lists, as JSON.
+    pub encoded: Arc<EncodedVault>,
     /// False once the vault is shut down or gone. Such a vault is found by id and address, but is not listed.
     pub is_active: bool,
     /// Whether the vault's contracts report a shutdown.
@@ -46,7 +41,7 @@ impl Vault {
     /// Derives and encodes the row. Fails only if the row cannot be encoded as JSON.
     pub fn new(facts: VaultFacts) -> Result<Self, serde_json::Error> {
         let row = row_of(&facts);
-        let encoded = EncodedRow::encode(&row, row.last_synced_at)?;
+        let listed = EncodedRow::encode(&row, row.last_synced_at)?;
         let run = ScoreFacts {
             is_active: facts.is_active,
             run_id: facts.score_run_id,
@@ -63,9 +58,7 @@ impl Vault {
         };
         Ok(Vault {
             row,
-            encoded,
-            scores,
-            rewarded,
+            encoded: Arc::new(EncodedVault { listed, scores, rewarded }),
             is_active: facts.is_active,
             is_shutdown: facts.is_shutdown,
             needs_risk_review: facts.needs_risk_review,

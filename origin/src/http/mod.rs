@@ -5,6 +5,7 @@
 //! | [`listeners`] | the three sockets; what each verifies and limits before a route is reached |
 //! | [`transport`] | HTTP/1.1 connections, their time limits, and the limits on connections and bytes |
 //! | [`exchange`] | the steps of every request, the input of a handler, and the conversion of its answer into a response |
+//! | [`lists`] | the routes that the catalog's read model answers alone |
 //! | all others | handlers, in folders with the names of `store`: [`vaults`], [`registry`], [`markets`], [`assets`], [`events`], [`security`], [`scoring`], [`baskets`], [`graph`], [`push`], [`service`] |
 //!
 //! # Invariants
@@ -25,6 +26,7 @@ pub mod events;
 pub mod exchange;
 pub mod graph;
 pub mod listeners;
+pub mod lists;
 pub mod markets;
 pub mod push;
 pub mod registry;

@@ -3,7 +3,7 @@
 use super::head;
 use crate::listener::Listener;
 use rds_shared::access::Principal;
-use rds_shared::route::{ROUTES, RouteId};
+use rds_shared::route::{ROUTES, Route, RouteId};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -35,6 +35,14 @@ impl Label {
             Label::Admin => "Admin",
             Label::EdgeMessage => "EdgeMessage",
             Label::Unmatched => "Unmatched",
+        }
+    }
+
+    /// The route's row; `None` for a request that no route matched.
+    pub fn route(self) -> Option<&'static Route> {
+        match self {
+            Label::Route(id) => Some(id.route()),
+            Label::Admin | Label::EdgeMessage | Label::Unmatched => None,
         }
     }
 

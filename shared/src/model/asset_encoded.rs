@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::asset::{Renewal, age_hours};
 use super::asset_restricted::RESTRICTED_IN_ROWS;
 use crate::scoring::asset::Dimensions;
+use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
 
 /// What the served form of a row depends on: the time of the response, the caller's key, and whether quality is requested.
@@ -113,19 +114,36 @@ impl EncodedAsset {
         aum_of: Option<Timestamp>,
     ) -> Result<Self, serde_json::Error> {
         let bytes = serde_json::to_vec(row)?.into_boxed_slice();
+        let slots = slots_of(&bytes);
         let (mut digest, mut copied) = (Sha256::new(), 0);
-        let slots = Slot::ALL.map(|slot| {
-            let found = slot.find(&bytes, copied)?;
-            digest.update(bytes.get(copied..found.start)?);
+        for (slot, found) in Slot::ALL.into_iter().zip(&slots) {
+            let Some(found) = found else { continue };
+            digest.update(bytes.get(copied..found.start).unwrap_or_default());
             if !slot.is_volatile() {
-                digest.update(bytes.get(found.clone())?);
+                digest.update(bytes.get(found.clone()).unwrap_or_default());
             }
             copied = found.end;
-            Some(found)
-        });
+        }
         digest.update(bytes.get(copied..).unwrap_or_default());
         let version = digest.finalize().iter().take(8).fold(0, |version, &byte| version << 8 | u64::from(byte));
         Ok(EncodedAsset { bytes, slots, renewal, aum_of, version })
+    }
+
+    /// Appends the row as a record, for another host.
+    pub fn write_record(&self, out: &mut Vec<u8>) {
+        record::put_instant(self.renewal.at, out);
+        record::put_instant(self.renewal.before, out);
+        out.extend_from_slice(&self.renewal.cadence_seconds.to_le_bytes());
+        record::put_instant(self.aum_of, out);
+        record::put_u64(self.version, out);
+        record::put_bytes(&self.bytes, out);
+    }
+
+    /// Reads a row that [`write_record`](Self::write_record) wrote.
+    pub fn read_record(reader: &mut Reader<'_>) -> Option<Self> {
+        let renewal = Renewal { at: reader.instant()?, before: reader.instant()?, cadence_seconds: reader.i64()? };
+        let (aum_of, version, bytes) = (reader.instant()?, reader.u64()?, reader.bytes()?);
+        Some(EncodedAsset { bytes: bytes.into(), slots: slots_of(bytes), renewal, aum_of, version })
     }
 
     /// Identifies the content served at `now`, for ETags. A change of the freshness status changes it; a change of an age does not.
@@ -173,6 +191,16 @@ impl EncodedAsset {
         }
         out.extend_from_slice(self.bytes.get(copied..).unwrap_or_default());
     }
+}
+
+/// The range of each of [`Slot::ALL`] in a row's bytes.
+fn slots_of(bytes: &[u8]) -> [Option<Range<usize>>; Slot::ALL.len()] {
+    let mut from = 0;
+    Slot::ALL.map(|slot| {
+        let found = slot.find(bytes, from)?;
+        from = found.end;
+        Some(found)
+    })
 }
 
 fn write_age(since: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::vault::freshness_seconds;
 use crate::wire::page::write_u64;
+use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
 
 /// The key of the slot. A quote inside a JSON string is escaped, so a string of the row cannot contain it.
@@ -30,7 +31,7 @@ impl EncodedRow {
     /// The row's own `freshness_seconds` is ignored. Fails only if `row` cannot be JSON, such as a map whose keys are not strings.
     pub fn encode<T: Serialize>(row: &T, last_synced_at: Option<Timestamp>) -> Result<Self, serde_json::Error> {
         let mut bytes = serde_json::to_vec(row)?;
-        let slot = memchr::memmem::find(&bytes, SLOT_KEY).map(|key| key + SLOT_KEY.len());
+        let slot = slot_of(&bytes);
         if let Some(start) = slot {
             let value = bytes.iter().skip(start).position(|byte| matches!(byte, b',' | b'}')).unwrap_or(0);
             bytes.drain(start..start + value);
@@ -38,6 +39,19 @@ impl EncodedRow {
         let digest = Sha256::digest(&bytes);
         let version = digest.iter().take(8).fold(0, |version, &byte| version << 8 | u64::from(byte));
         Ok(EncodedRow { bytes: bytes.into_boxed_slice(), slot, last_synced_at, version })
+    }
+
+    /// Appends the row as a record, for another host.
+    pub fn write_record(&self, out: &mut Vec<u8>) {
+        record::put_instant(self.last_synced_at, out);
+        record::put_u64(self.version, out);
+        record::put_bytes(&self.bytes, out);
+    }
+
+    /// Reads a row that [`write_record`](Self::write_record) wrote.
+    pub fn read_record(reader: &mut Reader<'_>) -> Option<Self> {
+        let (last_synced_at, version, bytes) = (reader.instant()?, reader.u64()?, reader.bytes()?);
+        Some(EncodedRow { bytes: bytes.into(), slot: slot_of(bytes), last_synced_at, version })
     }
 
     /// Identifies the content without `freshness_seconds`: the first eight bytes, big-endian, of the SHA-256 of the bytes around the
@@ -83,6 +97,11 @@ impl EncodedRow {
     }
 }
 
+/// Position of the slot in a row's bytes.
+fn slot_of(bytes: &[u8]) -> Option<usize> {
+    memchr::memmem::find(bytes, SLOT_KEY).map(|key| key + SLOT_KEY.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::vault::tests::row;
@@ -126,6 +145,10 @@ mod tests {
             let mut out = Vec::new();
             encoded.write(now, &mut out);
             prop_assert!(out.len() <= encoded.max_len());
+            let mut record = Vec::new();
+            encoded.write_record(&mut record);
+            prop_assert_eq!(EncodedRow::read_record(&mut Reader::new(&record)), Some(encoded));
+            prop_assert_eq!(EncodedRow::read_record(&mut Reader::new(&record[..record.len() - 1])), None);
             vault.freshness_seconds = freshness_seconds(vault.last_synced_at, now);
             prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&vault).unwrap());
         }

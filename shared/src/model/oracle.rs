@@ -11,6 +11,7 @@ use super::ids::{Address, ChainId};
 use crate::rules::oracles::{self, FeedStatus};
 use crate::scoring::named_enum;
 use crate::wire::page::write_u64;
+use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
 
 named_enum! {
@@ -104,6 +105,21 @@ impl EncodedFeed {
         let content = Sha256::digest(&head).iter().take(8).fold(0, |all, &byte| all << 8 | u64::from(byte));
         let fresh_until = oracles::fresh_until(feed.last_update_at, feed.heartbeat_seconds);
         Ok(EncodedFeed { head, content, updated_at: feed.last_update_at, fresh_until })
+    }
+
+    /// Appends the feed as a record, for another host.
+    pub fn write_record(&self, out: &mut Vec<u8>) {
+        record::put_instant(self.updated_at, out);
+        record::put_instant(self.fresh_until, out);
+        record::put_u64(self.content, out);
+        record::put_bytes(&self.head, out);
+    }
+
+    /// Reads a feed that [`write_record`](Self::write_record) wrote.
+    pub fn read_record(reader: &mut Reader<'_>) -> Option<Self> {
+        let (updated_at, fresh_until) = (reader.instant()?, reader.instant()?);
+        let (content, head) = (reader.u64()?, reader.bytes()?.to_vec());
+        Some(EncodedFeed { head, content, updated_at, fresh_until })
     }
 
     /// The feed's status at `now`.

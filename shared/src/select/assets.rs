@@ -115,6 +115,13 @@ struct Columns {
     headline: SortColumn,
 }
 
+impl Default for AssetIndex {
+    /// The index of an empty list.
+    fn default() -> Self {
+        Self::build(&[])
+    }
+}
+
 impl AssetIndex {
     /// Indexes `records`, which must be in ascending order of asset ids: equal scores keep that order.
     pub fn build(records: &[AssetRecord<'_>]) -> Self {

@@ -27,6 +27,13 @@ pub struct FeedIndex {
     position: SortColumn,
 }
 
+impl Default for FeedIndex {
+    /// The index of an empty list.
+    fn default() -> Self {
+        Self::build(&[])
+    }
+}
+
 impl FeedIndex {
     /// Indexes feeds with the slugs of their chains, in the order in which the list shows them.
     pub fn build(feeds: &[(&OracleFeed, &str)]) -> Self {

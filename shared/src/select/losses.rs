@@ -22,6 +22,13 @@ pub struct LossIndex {
     by_time: SortColumn,
 }
 
+impl Default for LossIndex {
+    /// The index of an empty list.
+    fn default() -> Self {
+        Self::build(&[])
+    }
+}
+
 impl LossIndex {
     /// Indexes cases, which must be in ascending order of ids.
     pub fn build(rows: &[LossRow]) -> Self {

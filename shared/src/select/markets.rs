@@ -30,6 +30,13 @@ pub struct MarketIndex {
     orders: [SortColumn; 4],
 }
 
+impl Default for MarketIndex {
+    /// The index of an empty list.
+    fn default() -> Self {
+        Self::build(&[])
+    }
+}
+
 impl MarketIndex {
     /// Indexes markets with the slugs of their chains; the markets must be in ascending byte order of their ids.
     pub fn build(markets: &[(&Market, &str)]) -> Self {

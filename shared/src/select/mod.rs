@@ -13,6 +13,7 @@
 //! | `page` | selecting one page of a sorted list |
 //! | [`changes`] | the order of the change feed, and positions in it |
 //! | [`markets`], [`feeds`] | the columns, filters and order of the market and feed lists |
+//! | [`curators`] | the columns and order of the curator list |
 //! | [`security`], [`losses`] | the columns, filters and order of the security registry and the loss board |
 //! | [`vaults`] | the columns of the vault lists |
 //! | [`assets`] | the columns, filters and facets of the asset lists |
@@ -25,6 +26,7 @@
 pub mod assets;
 mod bitmap;
 pub mod changes;
+pub mod curators;
 pub mod feeds;
 mod groups;
 pub mod losses;

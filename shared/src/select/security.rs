@@ -21,6 +21,13 @@ pub struct SecurityIndex {
     by_time: SortColumn,
 }
 
+impl Default for SecurityIndex {
+    /// The index of an empty list.
+    fn default() -> Self {
+        Self::build(&[])
+    }
+}
+
 impl SecurityIndex {
     /// Indexes rows, which must be in ascending order of ids.
     pub fn build(rows: &[SecurityEvent]) -> Self {

@@ -69,19 +69,30 @@ pub(super) struct Columns {
     pub(super) high_confidence: FlagColumn,
 }
 
+impl Default for VaultIndex {
+    /// The index of no vaults.
+    fn default() -> Self {
+        Self::of_sorted(&[])
+    }
+}
+
 impl VaultIndex {
     /// Indexes `records`, which must be in strictly ascending byte order of their ids.
     pub fn build(records: &[VaultRecord<'_>]) -> Result<Self, NotInIdOrder> {
         if !records.is_sorted_by(|a, b| a.row.id < b.row.id) {
             return Err(NotInIdOrder);
         }
+        Ok(Self::of_sorted(records))
+    }
+
+    fn of_sorted(records: &[VaultRecord<'_>]) -> Self {
         let mut index = Index::new(records.len());
         for field in VaultSortField::ALL {
             field.add_column(&mut index, records);
         }
         index.set_texts(records.iter().map(|record| [record.row.name.as_str()].into_iter().chain(record.symbol)));
         let columns = Columns::add(&mut index, records);
-        Ok(VaultIndex { index, columns })
+        VaultIndex { index, columns }
     }
 
     pub fn len(&self) -> usize {

@@ -10,6 +10,7 @@ pub mod headers;
 pub mod hex;
 pub mod page;
 pub mod percent;
+pub mod record;
 pub mod request_id;
 pub mod time;
 

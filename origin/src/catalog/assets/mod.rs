@@ -1,4 +1,4 @@
-//! Assets of the catalog: every asset encoded for its lists, with the data for details and coverage.
+//! Assets of the catalog: the data for details and coverage, and the encoded lists.
 //!
 //! The assets are rebuilt only when served asset data changed, and are otherwise shared with the previous catalog.
 
@@ -6,24 +6,24 @@ pub mod coverage;
 mod reviewers;
 mod row;
 
-use crate::catalog::PreencodedBody;
 use rds_engine::rwa::{identity, totals};
 use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::rwa::{CanonicalAum, Cents, Day, RwaMetrics, RwaRow, Universe};
+use rds_shared::read_model::assets::Assets as AssetLists;
+use rds_shared::read_model::listed::Listed;
+use rds_shared::read_model::response::PreencodedBody;
 use rds_shared::rules::rwa_totals::{CARRY_DAYS, Contribution, DAY, Deployment, IdentityStatus, ProductFigures};
 use rds_shared::scoring::asset::{AssetCategory, rwa_headline};
-use rds_shared::select::Selection;
-use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};
-use rds_shared::wire::page::PageRequest;
+use rds_shared::select::assets::{AssetIndex, AssetRecord, facets};
 use rds_shared::wire::time::{Micros, Timestamp};
 use rds_store::StoreError;
 use rds_store::assets::AssetFacts;
 use rds_store::assets::registry::AssetRegistry;
 use rds_store::assets::rwa::{CandidateRow, ObservationRow, SourceRow};
-use reviewers::Reviewer;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// An asset with the data of all its routes.
 #[derive(Debug)]
@@ -32,8 +32,6 @@ pub struct Asset {
     pub row: AssetRow,
     /// Inputs of the freshness.
     pub renewal: Renewal,
-    /// The row for the enriched list.
-    pub encoded: EncodedAsset,
     /// The source that discovered the asset.
     pub discovery: Discovery,
     /// The additional data of a real-world asset; `None` for other assets.
@@ -46,8 +44,8 @@ pub struct Asset {
 pub struct Rwa {
     /// The list row; its score is the headline score.
     pub row: RwaRow,
-    /// The row for the list of real-world assets.
-    pub encoded: EncodedAsset,
+    /// Instant from which the age of the row's AUM figure counts.
+    aum_of: Option<Timestamp>,
 }
 
 #[derive(Debug, Default)]
@@ -56,31 +54,17 @@ pub struct Assets {
     pub version: i64,
     /// In ascending order of ids.
     entries: Vec<Asset>,
-    index: Option<AssetIndex>,
-    /// Indices of the real-world assets in `entries`: the rows of `rwa_index`.
+    /// Indices of the real-world assets in `entries`.
     rwa: Vec<usize>,
-    rwa_index: Option<AssetIndex>,
     by_place: HashMap<(ChainId, Address), usize>,
     native: HashMap<ChainId, usize>,
     by_id: HashMap<String, usize>,
-    /// The facets of all assets.
-    pub facets: PreencodedBody,
-    /// The facets of real-world assets.
-    pub rwa_facets: PreencodedBody,
-    /// Reviewers, in ascending order of ids.
-    pub reviewers: Vec<Reviewer>,
+    /// The lists, encoded.
+    pub lists: Arc<AssetLists>,
     sources: Vec<SourceRow>,
     candidates: Vec<CandidateRow>,
     day: Option<Timestamp>,
     universe: Universe,
-}
-
-/// A page of a list.
-#[derive(Debug)]
-pub struct FoundAssets<'a> {
-    pub rows: Vec<&'a EncodedAsset>,
-    /// Number of matches on all pages.
-    pub total: usize,
 }
 
 impl Assets {
@@ -98,21 +82,13 @@ impl Assets {
         for asset in &facts.assets {
             let row = row::row(asset, &links)?;
             let renewal = row::renewal(asset)?;
-            let encoded = EncodedAsset::encode(&row, renewal, None)?;
             let side = identities.get(&asset.number).map(|identity| {
                 let standing = contributions.get(&asset.number);
-                real_world(
-                    &row,
-                    identity,
-                    day,
-                    standing,
-                    metrics.get(&asset.number).copied().unwrap_or_default(),
-                    renewal,
-                )
+                real_world(&row, identity, day, standing, metrics.get(&asset.number).copied().unwrap_or_default())
             });
             let discovery = discovery(asset, &facts.candidates);
             let chain_slug = asset.chain_slug.clone();
-            assets.add(Asset { row, renewal, encoded, discovery, rwa: side.transpose()?, chain_slug });
+            assets.add(Asset { row, renewal, discovery, rwa: side, chain_slug });
         }
         let record = |asset: &'_ Asset| asset.row.risk_score;
         let records: Vec<AssetRecord<'_>> = assets
@@ -130,11 +106,16 @@ impl Assets {
             })
             .collect();
         let rwa_index = AssetIndex::build(&rwa_records);
-        let all = PreencodedBody::encode(&facets(assets.entries.iter().map(|asset| &asset.row)))?;
-        let real = PreencodedBody::encode(&facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?;
-        (assets.index, assets.rwa_index) = (Some(index), Some(rwa_index));
-        (assets.facets, assets.rwa_facets) = (all, real);
-        assets.reviewers = facts.reviewers.into_iter().map(Reviewer::new).collect::<Result<_, _>>()?;
+        let enriched = assets.entries.iter().map(|asset| EncodedAsset::encode(&asset.row, asset.renewal, None));
+        let rwa = assets.rwa().map(|(asset, rwa)| EncodedAsset::encode(&rwa.row, asset.renewal, rwa.aum_of));
+        let lists = AssetLists {
+            enriched: Listed::new(enriched.collect::<Result<_, _>>()?, index),
+            rwa: Listed::new(rwa.collect::<Result<_, _>>()?, rwa_index),
+            facets: PreencodedBody::encode(&facets(assets.entries.iter().map(|asset| &asset.row)))?,
+            rwa_facets: PreencodedBody::encode(&facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?,
+            reviewers: facts.reviewers.iter().map(reviewers::encoded).collect::<Result<_, _>>()?,
+        };
+        assets.lists = Arc::new(lists);
         (assets.sources, assets.candidates) = (facts.sources, facts.candidates);
         Ok(assets)
     }
@@ -168,23 +149,6 @@ impl Assets {
         places.filter_map(|asset| Some((asset, asset.rwa.as_ref()?)))
     }
 
-    /// A page of the enriched list.
-    pub fn select(&self, filter: &AssetFilter<'_>, page: PageRequest) -> FoundAssets<'_> {
-        let Some(index) = &self.index else { return FoundAssets { rows: Vec::new(), total: 0 } };
-        let Selection { rows, total } = index.select(filter, page);
-        let rows = rows.iter().filter_map(|row| self.entries.get(*row as usize)).map(|asset| &asset.encoded).collect();
-        FoundAssets { rows, total }
-    }
-
-    /// A page of the list of real-world assets.
-    pub fn select_rwa(&self, filter: &AssetFilter<'_>, page: PageRequest) -> FoundAssets<'_> {
-        let Some(index) = &self.rwa_index else { return FoundAssets { rows: Vec::new(), total: 0 } };
-        let Selection { rows, total } = index.select(filter, page);
-        let entry = |row: &u32| self.rwa.get(*row as usize).and_then(|place| self.entries.get(*place));
-        let rows = rows.iter().filter_map(|row| Some(&entry(row)?.rwa.as_ref()?.encoded)).collect();
-        FoundAssets { rows, total }
-    }
-
     /// The asset at this address of one chain.
     pub fn at(&self, chain: ChainId, address: &Address) -> Option<&Asset> {
         self.by_place.get(&(chain, address.clone())).and_then(|place| self.entries.get(*place))
@@ -206,8 +170,7 @@ fn real_world(
     day: Option<Timestamp>,
     standing: Option<&Contribution>,
     metrics: RwaMetrics,
-    renewal: Renewal,
-) -> Result<Rwa, serde_json::Error> {
+) -> Rwa {
     let headline = rwa_headline(row.risk_score, &row.dimensions);
     let value = standing.and_then(|standing| standing.value.as_ref());
     let aum_of = value.map(|value| value.effective_at);
@@ -238,8 +201,7 @@ fn real_world(
         },
         metrics,
     };
-    let encoded = EncodedAsset::encode(&listed, renewal, aum_of)?;
-    Ok(Rwa { row: listed, encoded })
+    Rwa { row: listed, aum_of }
 }
 
 /// Why there is no figure before the first daily total.

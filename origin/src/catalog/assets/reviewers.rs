@@ -3,32 +3,15 @@
 use rds_facts as facts;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::attestation::{ALGORITHM, ReviewerKey, ReviewerRow};
-use rds_shared::wire::Timestamp;
+use rds_shared::read_model::assets::EncodedReviewer;
 use rds_shared::wire::time::Micros;
-use rds_store::At;
 use rds_store::assets::attestations::ReviewerFacts;
 
-/// An encoded reviewer.
-#[derive(Debug)]
-pub struct Reviewer {
-    keys: Vec<facts::ReviewerKey>,
-    active: EncodedRow,
-    inactive: EncodedRow,
-}
-
-impl Reviewer {
-    /// Encodes both rows.
-    pub fn new(facts: ReviewerFacts) -> Result<Self, serde_json::Error> {
-        let row = |is_active| EncodedRow::encode(&row(&facts, is_active), None);
-        let (active, inactive) = (row(true)?, row(false)?);
-        Ok(Reviewer { keys: facts.keys.0, active, inactive })
-    }
-
-    /// The row that applies at `now`.
-    pub fn at(&self, now: Timestamp) -> &EncodedRow {
-        let is_active = self.keys.iter().any(|key| key.counts_at(At(now)));
-        if is_active { &self.active } else { &self.inactive }
-    }
+/// Encodes both rows of a reviewer.
+pub fn encoded(facts: &ReviewerFacts) -> Result<EncodedReviewer, serde_json::Error> {
+    let row = |is_active| EncodedRow::encode(&row(facts, is_active), None);
+    let key_periods = facts.keys.iter().map(|key| (key.valid_from.0, key.valid_until.map(|until| until.0)));
+    Ok(EncodedReviewer { key_periods: key_periods.collect(), active: row(true)?, inactive: row(false)? })
 }
 
 fn row(facts: &ReviewerFacts, is_active: bool) -> ReviewerRow {

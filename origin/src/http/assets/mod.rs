@@ -1,28 +1,20 @@
-//! Enriched assets: the list, its facets, and one asset.
+//! One asset, with its history.
 //!
-//! Fields that need a key are emptied here and nowhere else: in lists by [`View`], in details by [`AssetRow::withheld`]. The content
-//! class is part of every ETag, so that an ETag obtained with a key confirms nothing to a caller without one.
+//! Fields that need a key are emptied by [`AssetRow::withheld`]. The content class is part of every ETag, so that an ETag obtained with a key confirms nothing to a caller without one.
 
 mod answers;
-pub mod reviewers;
 pub mod rwa;
 
 use crate::catalog::LiveCatalog;
-use crate::catalog::assets::{Asset, FoundAssets};
+use crate::catalog::assets::Asset;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::{Call, RouteCall};
-use crate::http::exchange::encoded;
+use crate::http::exchange::call::Call;
 use rds_engine::attestation::proven;
-use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{AssetDetail, AssetHistory, AssetRow, Freshness, Renewal, VersionPoint};
-use rds_shared::model::asset_encoded::View;
 use rds_shared::model::asset_restricted::RESTRICTED_IN_DETAIL;
-use rds_shared::route::{params, routes};
 use rds_shared::scoring::MilliPoints;
-use rds_shared::select::assets::AssetFilter;
-use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::time::{Micros, Timestamp};
-use rds_shared::wire::{ApiError, Data, PageMeta};
+use rds_shared::wire::{ApiError, Data};
 use rds_store::Db;
 use rds_store::assets::{self, attestations};
 use rds_store::{StoreError, decode_enum};
@@ -38,21 +30,6 @@ const MAX_ATTESTATIONS: usize = 50;
 /// Maximum attestations that are read and verified for a detail. More than [`MAX_ATTESTATIONS`], because invalid ones are left out.
 const MAX_VERIFIED: u32 = 200;
 
-/// `GET /v1/assets/enriched`.
-pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::AssetList>) -> Result<Answer, Failure> {
-    let page = call.page()?;
-    let catalog = live.get()?;
-    let found = catalog.assets.select(&AssetFilter::of_assets(call.query()), page);
-    let with_quality = call.get(params::IncludeQuality) == Some(true);
-    Ok(rows(&call, catalog.version, &found, page, with_quality))
-}
-
-/// `GET /v1/assets/enriched/facets`.
-pub fn facets(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
-    let catalog = live.get()?;
-    Ok(encoded::prepared(call, catalog.version, &catalog.assets.facets))
-}
-
 /// `GET /v1/assets/{chain_id}/{address}`.
 pub async fn by_address(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
     let catalog = live.get()?;
@@ -65,22 +42,6 @@ pub async fn by_address(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answ
     let address = call.address_on(&chain.facts, 1)?;
     let asset = catalog.assets.at(chain.facts.id, &address).ok_or_else(|| ApiError::not_found("asset"))?;
     detail(db, call, catalog.version, asset, asset.row.clone()).await
-}
-
-/// A page of encoded rows with the fields that the caller may see.
-pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageRequest, with_quality: bool) -> Answer {
-    let view = View::new(call.now, !call.principal.is_keyless(), with_quality);
-    let total = found.total as u64;
-    let mut etag = call.etag();
-    etag.add(call.principal.content_class().as_bytes()).add_u64(u64::from(with_quality));
-    etag.add_u64(page.number).add_u64(page.size).add_u64(total);
-    found.rows.iter().for_each(|row| {
-        etag.add_u64(row.version(call.now));
-    });
-    let write = |row: &&EncodedAsset, body: &mut Vec<u8>| row.write(&view, body);
-    call.answer(etag, version, || {
-        encoded::enveloped(&found.rows, |row| row.max_len(), PageMeta::new(page, total), write)
-    })
 }
 
 /// The row whose fields a detail begins with.

@@ -1,8 +1,8 @@
-//! Real-world assets: the list, facets, one asset, the coverage, and the history of their total value.
+//! Real-world assets: one asset, the coverage, and the history of their total value.
 
 use crate::catalog::LiveCatalog;
 use crate::catalog::assets::coverage::source_mix;
-use crate::http::assets::{DetailRow, detail, rows};
+use crate::http::assets::{DetailRow, detail};
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
@@ -15,26 +15,11 @@ use rds_shared::model::rwa_history::{AumHistory, AumHistoryMeta, AumPart, AumPoi
 use rds_shared::route::{params, routes};
 use rds_shared::rules::rwa_totals::{DAY, ProductTotal};
 use rds_shared::scoring::number::Decimal;
-use rds_shared::select::assets::AssetFilter;
 use rds_shared::wire::ApiError;
 use rds_shared::wire::time::{Micros, Timestamp};
 use rds_store::At;
 use rds_store::Db;
 use rds_store::assets::rwa::{self, SnapshotRow};
-
-/// `GET /v1/rwa`.
-pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::RwaList>) -> Result<Answer, Failure> {
-    let page = call.page()?;
-    let catalog = live.get()?;
-    let found = catalog.assets.select_rwa(&AssetFilter::of_rwa(call.query()), page);
-    Ok(rows(&call, catalog.version, &found, page, false))
-}
-
-/// `GET /v1/rwa/facets`.
-pub fn facets(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
-    let catalog = live.get()?;
-    Ok(encoded::prepared(call, catalog.version, &catalog.assets.rwa_facets))
-}
 
 /// `GET /v1/rwa/{asset_id}`.
 pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {

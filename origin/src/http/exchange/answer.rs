@@ -15,10 +15,11 @@ use rds_docs::{Document, Library};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::gate::rate_limit_headers;
 use rds_shared::model::health::FailSafeMode;
-use rds_shared::route::{ROUTES, TagVersions};
+use rds_shared::route::{Field, ResponseHead, TagVersions};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use rds_store::StoreError;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Content type of Prometheus' text format.
@@ -264,34 +265,16 @@ fn good(answer: Answer, label: Label) -> (Response, Option<HashedBody>) {
         _ if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) => {
             (with_headers(Body::empty()), HashedBody::default())
         }
-        Content::HashedBody(body) => (with_body(content_type, &body), body),
+        Content::HashedBody(body) => (with_headers(Body::from(body.bytes().clone())), body),
         Content::Events(events) => return (streamed(events), None),
     };
     *response.status_mut() = status;
-    let (kept, beyond) = match label {
-        Label::Route(id) if validators.is_some() => (CDN_CACHE_CONTROLS[id as usize].clone(), id.route().cache.beyond),
-        _ => (None, None),
-    };
-    let given = response.headers_mut();
-    let is_kept = kept.is_some();
-    if let Some(kept) = kept {
-        given.insert(CDN_CACHE_CONTROL, kept);
-    }
-    if let Some(control) = beyond.or_else(|| (!is_kept).then_some(headers::NO_STORE)) {
-        given.insert(CACHE_CONTROL, HeaderValue::from_static(control));
-    }
-    if let Some(Validators { etag, version }) = validators {
-        set(&mut response, ETAG, etag);
-        if let Some(version) = version {
-            response.headers_mut().insert(DATA_VERSION, HeaderValue::from(version));
-        }
-        if !tag_versions.is_empty() {
-            set(&mut response, TAGS, tag_versions.to_text());
-        }
-    }
-    if let Some(unknown) = unknown_values {
-        set(&mut response, UNKNOWN_VALUES, unknown);
-    }
+    let (etag, version) = validators.map_or((None, None), |it| (Some(it.etag), it.version));
+    // 304 and 204 describe no body.
+    let has_body = !matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT);
+    let content = has_body.then(|| (content_type, body.bytes().len()));
+    let head = ResponseHead { content, etag, version, tags: tag_versions, unknown_values };
+    head.write(label.route(), |field, value| set(&mut response, name_of(field), value));
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
@@ -369,21 +352,29 @@ fn with_headers(body: Body) -> Response {
     response
 }
 
-fn set(response: &mut Response, name: HeaderName, value: String) {
+fn set(response: &mut Response, name: HeaderName, value: impl Into<Cow<'static, str>>) {
     // The values are numbers, ETags, links and percent-encoded names, all of them visible ASCII, so the conversion does not fail.
-    if let Ok(value) = HeaderValue::try_from(value) {
+    let value = match value.into() {
+        Cow::Borrowed(text) => Ok(HeaderValue::from_static(text)),
+        Cow::Owned(text) => HeaderValue::try_from(text),
+    };
+    if let Ok(value) = value {
         response.headers_mut().insert(name, value);
     }
 }
 
-/// `CDN-Cache-Control` of each route, in the order of the route table; `None` for routes whose responses are not cached.
-static CDN_CACHE_CONTROLS: LazyLock<Vec<Option<HeaderValue>>> = LazyLock::new(|| {
-    let value = |cache: rds_shared::route::Cache| {
-        let text = format!("max-age={}, stale-if-error={}", cache.fresh, cache.stale_if_error);
-        HeaderValue::try_from(text).ok().filter(|_| cache.is_kept())
-    };
-    ROUTES.iter().map(|route| value(route.cache)).collect()
-});
+const fn name_of(field: Field) -> HeaderName {
+    match field {
+        Field::ContentType => CONTENT_TYPE,
+        Field::ContentLength => CONTENT_LENGTH,
+        Field::CdnCacheControl => CDN_CACHE_CONTROL,
+        Field::CacheControl => CACHE_CONTROL,
+        Field::Etag => ETAG,
+        Field::DataVersion => DATA_VERSION,
+        Field::Tags => TAGS,
+        Field::UnknownValues => UNKNOWN_VALUES,
+    }
+}
 
 /// 405 with the methods that the path allows.
 pub fn wrong_method(allow: &'static str) -> ApiError {

@@ -5,13 +5,12 @@ use crate::http::exchange::signing::HashedBody;
 use crate::http::exchange::trace::Ingress;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
-use rds_shared::access::{Principal, paging};
-use rds_shared::model::ids::{Address, AddressError};
-use rds_shared::route::params::{OptionalLimit, Page};
+use rds_shared::access::Principal;
+use rds_shared::model::ids::Address;
+use rds_shared::read_model::request::Request;
 use rds_shared::route::typed::kinds::ValueOf;
 use rds_shared::route::{Found, Parameter, Query, Route, Row, RowQuery};
-use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::etag::{self, EtagBuilder};
+use rds_shared::wire::etag::EtagBuilder;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp, headers};
 use rds_store::registry::catalog::ChainFacts;
@@ -55,18 +54,23 @@ impl Call {
         RouteCall { call: self, row: PhantomData }
     }
 
+    /// The call as a request to the read model.
+    pub fn request(&self) -> Request<'_> {
+        Request {
+            found: &self.found,
+            query: &self.query,
+            unknown_values: self.unknown_values.as_deref(),
+            principal: &self.principal,
+            if_none_match: self.if_none_match.as_ref().and_then(|header| header.to_str().ok()),
+            now: self.now,
+        }
+    }
+
     /// An ETag builder for this route. The handler adds everything that the body depends on, except what changes with the clock.
     ///
     /// Equal bodies get equal ETags, however the query was written.
     pub fn etag(&self) -> EtagBuilder {
-        let mut etag = EtagBuilder::new();
-        etag.add(self.route().id.name().as_bytes());
-        // The header with the unknown values is part of a cached response. It changes once a value is registered, even if the rows do
-        // not.
-        if let Some(unknown) = &self.unknown_values {
-            etag.add(unknown.as_bytes());
-        }
-        etag
+        self.request().etag()
     }
 
     /// 304 if `If-None-Match` contains `etag`; else the body, which is computed only then.
@@ -102,18 +106,7 @@ impl Call {
 
     /// Path parameter `index` as an address of `chain`, or 400 with the reason.
     pub fn address_on(&self, chain: &ChainFacts, index: usize) -> Result<Address, ApiError> {
-        let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
-        Address::parse(chain.namespace, self.found.param(index)).map_err(|error| match error {
-            AddressError::Malformed => fault(
-                ErrorCode::InvalidAddress,
-                "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes",
-            ),
-            AddressError::WrongNamespace(_) => {
-                let (slug, namespace) = (&chain.slug, chain.namespace.as_str());
-                let reason = format!("must be an address of the namespace of {slug} ({namespace})");
-                fault(ErrorCode::AddressNamespaceMismatch, &reason)
-            }
-        })
+        self.request().address_on(&chain.slug, chain.namespace, index)
     }
 
     /// 415 unless the body was sent as `application/json`, with or without parameters.
@@ -127,10 +120,7 @@ impl Call {
     }
 
     fn is_current(&self, etag: &str) -> bool {
-        self.if_none_match
-            .as_ref()
-            .and_then(|header| header.to_str().ok())
-            .is_some_and(|held| etag::if_none_match(held, etag))
+        self.request().is_current(etag)
     }
 }
 
@@ -171,16 +161,11 @@ impl<'c, R: Row> RouteCall<'c, R> {
     /// The part of the numbered page that the caller may read; an error if all of it needs a key. A page beyond the last one is empty and
     /// needs no key.
     pub fn page(self) -> Result<PageRequest, ApiError> {
-        match self.query().page() {
-            Some(page) => paging::admit(&self.principal, page),
-            None => Ok(self.query().any_page().unwrap_or_else(|| PageRequest::new(1, 0))),
-        }
+        self.call.request().of::<R>().page()
     }
 
     /// The rows of the page that `page` and `limit` select; all rows without `limit`.
     pub fn part<T>(self, rows: &[T]) -> &[T] {
-        let size = self.get(OptionalLimit).map_or(rows.len().max(1), |limit| limit as usize);
-        let page = self.get(Page).max(1) as usize;
-        rows.chunks(size).nth(page - 1).unwrap_or_default()
+        self.call.request().of::<R>().part(rows)
     }
 }

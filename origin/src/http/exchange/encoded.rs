@@ -1,91 +1,15 @@
 //! Answers assembled from encoded rows: the rows' bytes are copied into one buffer of known size and are not serialised again.
 
-use crate::catalog::PreencodedBody;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
-use crate::http::exchange::signing;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::vault_changes::ChangesMeta;
-use rds_shared::wire::page::PageRequest;
-use rds_shared::wire::{Data, PageMeta, Timestamp};
+use rds_shared::wire::{Data, Timestamp};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// Maximum bytes of the envelope around the rows.
 const ENVELOPE_BYTES: usize = 160;
-
-/// `{"data":[…],"meta":{…}}` of rows that `write` appends, each of at most `len` bytes: a numbered page.
-pub fn enveloped<R>(
-    rows: &[R],
-    len: impl Fn(&R) -> usize,
-    meta: PageMeta,
-    mut write: impl FnMut(&R, &mut Vec<u8>),
-) -> Vec<u8> {
-    let mut body = Vec::with_capacity(ENVELOPE_BYTES + rows.iter().map(|row| len(row) + 1).sum::<usize>());
-    body.extend_from_slice(b"{\"data\":[");
-    for (place, row) in rows.iter().enumerate() {
-        if place > 0 {
-            body.push(b',');
-        }
-        write(row, &mut body);
-    }
-    body.extend_from_slice(b"],");
-    meta.write_json(&mut body);
-    body.push(b'}');
-    body
-}
-
-/// `{"data":{…}}` of a row of at most `len` bytes that `write` appends.
-pub fn enveloped_one(len: usize, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut body = Vec::with_capacity(ENVELOPE_BYTES + len);
-    body.extend_from_slice(b"{\"data\":");
-    write(&mut body);
-    body.push(b'}');
-    body
-}
-
-/// `{"data":[…]}`.
-pub fn list(call: &Call, version: i64, rows: &[&EncodedRow]) -> Answer {
-    let mut etag = call.etag();
-    rows.iter().for_each(|row| {
-        etag.add_u64(row.version());
-    });
-    call.answer(etag, version, || data(rows, call.now))
-}
-
-/// `{"data":{…}}`: one row.
-pub fn one(call: &Call, version: i64, row: &EncodedRow) -> Answer {
-    let mut etag = call.etag();
-    etag.add_u64(row.version());
-    call.answer(etag, version, || enveloped_one(row.max_len(), |body| row.write(call.now, body)))
-}
-
-/// `{"data":[…],"meta":{…}}`: a numbered page out of `total` rows.
-pub fn page(call: &Call, version: i64, rows: &[&EncodedRow], page: PageRequest, total: u64) -> Answer {
-    let mut etag = call.etag();
-    etag.add_u64(page.number).add_u64(page.size).add_u64(total);
-    rows.iter().for_each(|row| {
-        etag.add_u64(row.version());
-    });
-    call.answer(etag, version, || {
-        let mut body = data(rows, call.now);
-        // The closing brace is removed to append a second member.
-        body.pop();
-        body.push(b',');
-        PageMeta::new(page, total).write_json(&mut body);
-        body.push(b'}');
-        body
-    })
-}
-
-/// The bytes of `{"data":[…]}` with `rows` as of `now`.
-pub fn data(rows: &[&EncodedRow], now: Timestamp) -> Vec<u8> {
-    let mut body = Vec::with_capacity(ENVELOPE_BYTES + rows.iter().map(|row| row.max_len() + 1).sum::<usize>());
-    body.extend_from_slice(b"{\"data\":");
-    EncodedRow::write_array(rows.iter().copied(), now, &mut body);
-    body.push(b'}');
-    body
-}
 
 /// `{"data":{"vaults":[…],"cursor":"…"},"meta":{…}}`: a page of the change feed. `cursor` needs no escapes.
 pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Timestamp) -> Vec<u8> {
@@ -99,13 +23,6 @@ pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Times
     meta.write_json(&mut body);
     body.push(b'}');
     body
-}
-
-/// A response whose body is prepared in the catalog.
-pub fn prepared(call: &Call, version: i64, whole: &PreencodedBody) -> Answer {
-    let mut etag = call.etag();
-    etag.add(whole.digest());
-    call.answer(etag, version, || signing::HashedBody::with_digest(whole.body(), *whole.digest()))
 }
 
 /// `{"data":…}` of a value that does not depend on the clock: serialised once, for the ETag and for the body.

@@ -1,7 +1,7 @@
 //! Dispatch from a row of the route table to its handler. The match has no catch-all arm, so a route without a handler does not compile.
 
 use crate::app::App;
-use crate::http::assets::{self, reviewers, rwa};
+use crate::http::assets::{self, rwa};
 use crate::http::baskets::{self, indices, reference_rates};
 use crate::http::events::{self, critical};
 use crate::http::exchange::answer::{Answer, Failure, wrong_method};
@@ -9,14 +9,15 @@ use crate::http::exchange::call::Call;
 use crate::http::exchange::response_cache::CacheKey;
 use crate::http::exchange::trace::Trace;
 use crate::http::graph::{self, decisions};
-use crate::http::markets::{self, oracles};
+use crate::http::lists;
+use crate::http::markets;
 use crate::http::push::{basket_webhooks, event_stream, webhooks};
-use crate::http::registry::{chains, curators, protocols, stats, symbols};
+use crate::http::registry::{curators, protocols, symbols};
 use crate::http::scoring::{methodology, research};
-use crate::http::security::{self, signals};
+use crate::http::security::signals;
 use crate::http::server::Server;
 use crate::http::service::{documents, health, me, openapi, status};
-use crate::http::vaults::{self, allocation, changes, detail, holders, portfolio, royco, strategies};
+use crate::http::vaults::{self, allocation, changes, detail, holders, portfolio, strategies};
 use crate::metrics::{Caller, Label};
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
@@ -25,7 +26,7 @@ use rds_shared::access::{Principal, gate};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::param::Registry;
 use rds_shared::route::unknown::{refuse_unknown_values, unknown_values};
-use rds_shared::route::{Matching, Query, Route, RouteId, Tag, TagVersions, is_graph_path, routes};
+use rds_shared::route::{Matching, Query, Route, RouteId, Tag, TagVersions, is_graph_path};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
 use std::time::Duration;
@@ -107,11 +108,7 @@ pub async fn route(
 /// Whether a registry has `name`, ignoring case. Until the catalog is loaded, every name counts as known.
 fn knows(app: &App, registry: Registry, name: &str) -> bool {
     let Ok(catalog) = app.catalog.get() else { return true };
-    match registry {
-        Registry::Chains | Registry::ChainsOrUnmapped => catalog.rollup.chain(name).is_some(),
-        Registry::Protocols => catalog.rollup.protocol(name).is_some(),
-        Registry::Curators => catalog.rollup.curator(name).is_some(),
-    }
+    catalog.model.registries.knows(registry, name)
 }
 
 /// Whether responses of a route are pages of catalog rows, which the micro-cache serves for a second.
@@ -150,8 +147,24 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     let App { catalog, db, clock, graph, histories, webhooks, .. } = &**app;
     let signing_key = app.signing_key.as_ref();
     match call.route().id {
-        RouteId::VaultList => vaults::list(catalog, call.of()),
-        RouteId::VaultScores => vaults::scores(catalog, call.of()),
+        RouteId::VaultList
+        | RouteId::VaultScores
+        | RouteId::Royco
+        | RouteId::Chains
+        | RouteId::ProtocolList
+        | RouteId::CuratorList
+        | RouteId::AssetSymbols
+        | RouteId::Stats
+        | RouteId::MarketList
+        | RouteId::OracleList
+        | RouteId::OracleByAddress
+        | RouteId::AssetList
+        | RouteId::AssetFacets
+        | RouteId::RwaList
+        | RouteId::RwaFacets
+        | RouteId::ReviewerList
+        | RouteId::SecurityEventList
+        | RouteId::LossBoard => lists::answer(catalog, call),
         RouteId::VaultById => Box::pin(detail::by_id(catalog, db, histories, call.of())).await,
         RouteId::VaultBatch => vaults::batch(catalog, call),
         RouteId::VaultDetail => Box::pin(detail::by_address(catalog, db, histories, call.of())).await,
@@ -164,38 +177,22 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::VaultMarkets => Box::pin(allocation::markets(catalog, db, call)).await,
         RouteId::VaultStrategies => Box::pin(strategies::breakdown(catalog, db, call)).await,
         RouteId::VaultStrategy => Box::pin(strategies::single(catalog, db, call)).await,
-        RouteId::Chains => chains::list(catalog, call.of()),
-        RouteId::ProtocolList => protocols::list(catalog, call.of()),
         RouteId::ProtocolById => Box::pin(protocols::by_id(catalog, db, call.of())).await,
-        RouteId::CuratorList => curators::list(catalog, call.of()),
         RouteId::CuratorById => Box::pin(curators::by_id(catalog, db, call.of())).await,
         RouteId::CuratorEvents => Box::pin(curators::events(catalog, db, call.of())).await,
         RouteId::Me => Box::pin(me::me(db, clock, call)).await,
-        RouteId::MarketList => markets::list(catalog, call.of()),
         RouteId::MarketEvents => Box::pin(events::of_market(catalog, db, call.of())).await,
         RouteId::VaultsWithCriticalIncidents => Box::pin(critical::list(catalog, db, call.of())).await,
         RouteId::EventList => Box::pin(events::list(catalog, db, call.of())).await,
         RouteId::EventById => Box::pin(events::by_id(catalog, db, call)).await,
         RouteId::EventGroup => Box::pin(events::by_group(catalog, db, call)).await,
         RouteId::MarketById => Box::pin(markets::by_id(catalog, db, call)).await,
-        RouteId::OracleList => oracles::list(catalog, call.of()),
-        RouteId::OracleByAddress => oracles::by_address(catalog, call),
-        RouteId::Stats => stats::stats(catalog, call),
-        RouteId::AssetSymbols => symbols::list(catalog, call.of()),
         RouteId::AssetSymbolHistory => Box::pin(symbols::history(catalog, db, call.of())).await,
         RouteId::Portfolio => Box::pin(portfolio::by_address(catalog, db, call)).await,
-        RouteId::Royco => royco::list(catalog, call.of()),
-        RouteId::AssetList => assets::list(catalog, call.of()),
-        RouteId::AssetFacets => assets::facets(catalog, call),
         RouteId::AssetDetail => Box::pin(assets::by_address(catalog, db, call)).await,
-        RouteId::RwaList => rwa::list(catalog, call.of()),
-        RouteId::RwaFacets => rwa::facets(catalog, call),
         RouteId::RwaCoverage => rwa::coverage(catalog, call),
         RouteId::RwaHistory => Box::pin(rwa::history(catalog, db, call.of())).await,
         RouteId::RwaById => Box::pin(rwa::by_id(catalog, db, call)).await,
-        RouteId::ReviewerList => reviewers::list(catalog, call.of()),
-        RouteId::SecurityEventList => security::events(catalog, call.of()),
-        RouteId::LossBoard => security::losses(catalog, call.of::<routes::LossBoard>()),
         RouteId::SignalList => Box::pin(signals::list(catalog, db, call.of())).await,
         RouteId::SignalById => Box::pin(signals::by_id(catalog, db, call)).await,
         RouteId::Methodology => methodology::methodology(catalog, call),

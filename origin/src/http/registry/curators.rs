@@ -1,4 +1,4 @@
-//! `GET /v1/curators`, `/{id}` and `/{id}/events`.
+//! `GET /v1/curators/{id}` and `/{id}/events`.
 
 use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
@@ -14,14 +14,6 @@ use rds_store::events::{feed, pages};
 
 /// Maximum number of events in a curator's detail, the newest first. `GET /v1/curators/{id}/events` lists all of them.
 const EVENTS_IN_DETAIL: u32 = 5;
-
-/// Every known curator, paged and sorted.
-pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::CuratorList>) -> Result<Answer, Failure> {
-    let page = call.page()?;
-    let catalog = live.get()?;
-    let (rows, total) = catalog.rollup.curators(call.query(), page);
-    Ok(encoded::page(&call, catalog.version, &rows, page, total as u64))
-}
 
 /// One curator with a page of its active vaults, their distribution over chains, and its newest events.
 pub async fn by_id(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::CuratorById>) -> Result<Answer, Failure> {

@@ -1,11 +1,11 @@
-//! `GET /v1/protocols` and `GET /v1/protocols/{id}`.
+//! `GET /v1/protocols/{id}`.
 
 use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded::{self, EmbeddedRow};
 use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
-use rds_shared::route::{params, routes};
+use rds_shared::route::routes;
 use rds_shared::select::vault_filters::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
 use rds_store::Db;
@@ -13,17 +13,6 @@ use rds_store::events;
 
 /// Maximum incidents in a protocol's detail, the newest first.
 const MAX_INCIDENTS: u32 = 100;
-
-/// Every known protocol, largest TVL first.
-pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::ProtocolList>) -> Result<Answer, Failure> {
-    let catalog = live.get()?;
-    match call.get(params::OptionalLimit) {
-        None if call.get(params::Page) == 1 => {
-            Ok(encoded::prepared(&call, catalog.version, &catalog.rollup.protocol_list))
-        }
-        _ => encoded::data_with_body_etag(&call, catalog.version, &call.part(&catalog.rollup.protocol_rows)),
-    }
-}
 
 /// One protocol with a page of its active vaults, its deployed version and its incidents.
 pub async fn by_id(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::ProtocolById>) -> Result<Answer, Failure> {

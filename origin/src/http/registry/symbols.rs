@@ -1,4 +1,4 @@
-//! `GET /v1/assets` and `/{symbol}/history`.
+//! `GET /v1/assets/{symbol}/history`.
 
 use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
@@ -13,13 +13,6 @@ use rds_store::Db;
 use rds_store::StoreError;
 use rds_store::registry::symbols;
 use std::collections::BTreeMap;
-
-/// Every symbol of an active vault's deposit asset.
-pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::AssetSymbols>) -> Result<Answer, Failure> {
-    let catalog = live.get()?;
-    let rows: Vec<_> = catalog.symbols.rows().iter().collect();
-    Ok(encoded::list(&call, catalog.version, call.part(&rows)))
-}
 
 /// The daily totals of one symbol, oldest day first. Days without stored readings are left out.
 pub async fn history(

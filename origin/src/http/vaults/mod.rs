@@ -1,44 +1,23 @@
-//! Lists of vaults: the filtered, sorted page, the scores in bulk, and the batch look-up.
-//!
-//! Lists contain active vaults; the batch also finds those that are shut down or gone.
+//! Vaults: the batch look-up, which also finds vaults that are shut down or gone, and one file for each kind of detail.
 
 pub mod allocation;
 pub mod changes;
 pub mod detail;
 pub mod holders;
 pub mod portfolio;
-pub mod royco;
 pub mod strategies;
 
 use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::{Call, RouteCall};
-use crate::http::exchange::{encoded, namespaces};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::namespaces;
 use rds_shared::model::ids::{Address, VaultId};
+use rds_shared::read_model::envelope;
 use rds_shared::route::bounds::BATCH_ITEMS;
-use rds_shared::route::routes;
-use rds_shared::select::vault_filters::{VaultFilter, VaultSort};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde_json::Value;
 use std::collections::HashSet;
-
-/// `GET /v1/vaults`.
-pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::VaultList>) -> Result<Answer, Failure> {
-    let page = call.page()?;
-    let catalog = live.get()?;
-    let found = catalog.select(&VaultFilter::from_query(call.query()), VaultSort::from_query(call.query()), page);
-    Ok(encoded::page(&call, catalog.version, &found.rows, page, found.total as u64))
-}
-
-/// `GET /v1/vaults/scores`.
-pub fn scores(live: &LiveCatalog, call: RouteCall<'_, routes::VaultScores>) -> Result<Answer, Failure> {
-    let (filter, sort, page) =
-        (VaultFilter::from_query(call.query()), VaultSort::from_query(call.query()), call.page()?);
-    let catalog = live.get()?;
-    let found = catalog.select_as(&filter, sort, page, |vault| &vault.scores);
-    Ok(encoded::page(&call, catalog.version, &found.rows, page, found.total as u64))
-}
 
 /// `POST /v1/vaults/batch`: rows in the order of the request, ids before addresses, each vault once. Unknown vaults are left out.
 ///
@@ -50,8 +29,8 @@ pub fn batch(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     let by_address = wanted.addresses.iter().flat_map(|address| catalog.vaults_at(address));
     let mut seen = HashSet::new();
     let vaults = by_id.chain(by_address).filter(|vault| seen.insert(vault.row.id.as_str()));
-    let rows: Vec<_> = vaults.map(|vault| &vault.encoded).collect();
-    Ok(Answer::json(encoded::data(&rows, call.now)))
+    let rows: Vec<_> = vaults.map(|vault| &vault.encoded.listed).collect();
+    Ok(Answer::json(envelope::list(&rows, |row| row.max_len(), |row, body| row.write(call.now, body))))
 }
 
 /// The parsed body of a batch look-up.

@@ -7,6 +7,7 @@ pub mod edge_messages;
 pub mod ignored_parameters;
 pub mod limits;
 pub mod odd_texts;
+pub mod read_model;
 pub mod relay;
 pub mod replays;
 pub mod response_cache;

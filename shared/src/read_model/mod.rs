@@ -1,0 +1,132 @@
+//! The read model: the rows of the public lists, encoded, with the indexes that select them, and the answers made from them.
+//!
+//! A host holds a [`ReadModel`] of one data version and calls [`answer`] for a parsed request. Equal rows give equal bytes in status, headers
+//! and body, whichever host holds them: the ETag covers the route, the page and the versions of the rows, and only the fields that depend on
+//! the clock differ between two instants.
+//!
+//! | file | content |
+//! |---|---|
+//! | [`request`] | a parsed request to a route of the read model |
+//! | [`response`] | the response to it |
+//! | [`envelope`] | bodies assembled from encoded rows |
+//! | [`listed`] | the rows of one list, with their index |
+//! | `records` | the rows as binary records, for another host |
+//! | the others | one family of rows each: what is kept, and the answers of its routes |
+
+pub mod assets;
+pub mod envelope;
+pub mod feeds;
+pub mod listed;
+pub mod markets;
+mod records;
+pub mod registries;
+pub mod request;
+pub mod response;
+pub mod security;
+pub mod vaults;
+
+use self::assets::Assets;
+use self::feeds::Feeds;
+use self::markets::Markets;
+use self::registries::Registries;
+use self::request::{Request, RowRequest};
+use self::response::Response;
+use self::security::Security;
+use self::vaults::Vaults;
+use crate::access::paging;
+use crate::model::EncodedRow;
+use crate::route::{RouteId, routes};
+use crate::wire::error::ApiError;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// The rows of the public lists, as of one data version. Families that did not change are shared between models.
+#[derive(Debug, Clone)]
+pub struct ReadModel {
+    /// The data version.
+    pub version: i64,
+    /// Active vaults.
+    pub vaults: Arc<Vaults>,
+    /// Chains, protocols and curators.
+    pub registries: Arc<Registries>,
+    pub markets: Arc<Markets>,
+    pub feeds: Arc<Feeds>,
+    /// Assets, real-world assets and reviewers.
+    pub assets: Arc<Assets>,
+    /// The security registry and the loss board.
+    pub security: Arc<Security>,
+    /// One row for each symbol of an active vault; the symbols of the most vaults come first.
+    pub symbols: Arc<[EncodedRow]>,
+    /// Totals of the platform.
+    pub stats: Arc<EncodedRow>,
+}
+
+/// Whether [`answer`] answers this route.
+pub const fn serves(id: RouteId) -> bool {
+    use RouteId::*;
+    matches!(
+        id,
+        VaultList
+            | VaultScores
+            | Royco
+            | Chains
+            | ProtocolList
+            | CuratorList
+            | AssetSymbols
+            | Stats
+            | MarketList
+            | OracleList
+            | OracleByAddress
+            | AssetList
+            | AssetFacets
+            | RwaList
+            | RwaFacets
+            | ReviewerList
+            | SecurityEventList
+            | LossBoard
+    )
+}
+
+/// Checks everything about a request that does not depend on rows: a host that has no rows yet refuses with the same error as one that has.
+pub fn check(request: &Request<'_>) -> Result<(), ApiError> {
+    if request.route().id == RouteId::SecurityEventList {
+        security::check(request.of())?;
+    }
+    paging::admit_query(request.principal, request.route(), request.query)
+}
+
+/// The response to a request for one of the routes that [`serves`] names; `None` for other routes.
+pub fn answer(model: &ReadModel, request: Request<'_>) -> Option<Result<Response, ApiError>> {
+    let version = model.version;
+    Some(match request.route().id {
+        RouteId::VaultList => model.vaults.list(version, request.of()),
+        RouteId::VaultScores => model.vaults.scores(version, request.of()),
+        RouteId::Royco => model.vaults.rewarded(version, request.of()),
+        RouteId::Chains => Ok(model.registries.chains(version, request.of())),
+        RouteId::ProtocolList => Ok(model.registries.protocols(version, request.of())),
+        RouteId::CuratorList => model.registries.curators(version, request.of()),
+        RouteId::AssetSymbols => Ok(symbols(model, request.of())),
+        RouteId::Stats => Ok(request.respond_one(version, &model.stats)),
+        RouteId::MarketList => markets::list(&model.markets, version, request.of()),
+        RouteId::OracleList => model.feeds.list(version, request.of()),
+        RouteId::OracleByAddress => model.feeds.by_address(version, &model.registries, &request),
+        RouteId::AssetList => model.assets.enriched(version, request.of()),
+        RouteId::AssetFacets => Ok(request.respond_preencoded(version, &model.assets.facets)),
+        RouteId::RwaList => model.assets.rwa(version, request.of()),
+        RouteId::RwaFacets => Ok(request.respond_preencoded(version, &model.assets.rwa_facets)),
+        RouteId::ReviewerList => Ok(model.assets.reviewers(version, request.of())),
+        RouteId::SecurityEventList => model.security.events(version, request.of()),
+        RouteId::LossBoard => model.security.losses(version, request.of::<routes::LossBoard>()),
+        _ => return None,
+    })
+}
+
+/// `GET /v1/assets`: every symbol of an active vault's deposit asset.
+fn symbols(model: &ReadModel, request: RowRequest<'_, routes::AssetSymbols>) -> Response {
+    let rows: Vec<&EncodedRow> = model.symbols.iter().collect();
+    request.respond_list(model.version, request.part(&rows))
+}
+
+#[cfg(test)]
+#[path = "mod_tests.rs"]
+mod tests;

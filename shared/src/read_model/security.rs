@@ -1,0 +1,108 @@
+//! The published registry of security events, and the loss board.
+
+use super::listed::Listed;
+use super::request::RowRequest;
+use super::response::Response;
+use crate::model::EncodedRow;
+use crate::model::loss::Coverage;
+use crate::model::security::MoreMeta;
+use crate::model::status::Severity;
+use crate::route::{Row, params, routes};
+use crate::select::losses::LossIndex;
+use crate::select::security::SecurityIndex;
+use crate::wire::error::{ApiError, Detail, ErrorCode, In};
+use crate::wire::page::PageRequest;
+use alloc::format;
+use alloc::vec::Vec;
+use serde::Serialize;
+
+/// Maximum bytes of the envelope around the rows, including the loss board's meta.
+const ENVELOPE_BYTES: usize = 640;
+
+/// The published rows of the registry and the cases of the loss board, both in ascending order of ids.
+#[derive(Debug, Clone, Default)]
+pub struct Security {
+    pub events: Listed<EncodedRow, SecurityIndex>,
+    pub losses: Listed<EncodedRow, LossIndex>,
+    /// Coverage of the whole board.
+    pub coverage: Coverage,
+}
+
+impl Security {
+    /// `GET /v1/security-events`: the registry, or with `hasLoss=true` the loss board.
+    pub(super) fn events(
+        &self,
+        version: i64,
+        request: RowRequest<'_, routes::SecurityEventList>,
+    ) -> Result<Response, ApiError> {
+        if request.get(params::HasLoss).is_some() {
+            return self.losses(version, request);
+        }
+        check(request)?;
+        let admitted = request.page()?;
+        let found = self.events.index().select(request.query());
+        let rows: Vec<&EncodedRow> = self.events.selected(&found).collect();
+        page(request, version, served(&rows, admitted), &MoreMeta::new(admitted, found.total))
+    }
+
+    /// `GET /v1/losses`.
+    pub(super) fn losses<R: Row>(&self, version: i64, request: RowRequest<'_, R>) -> Result<Response, ApiError> {
+        let admitted = request.page()?;
+        let (found, lost) = self.losses.index().select(request.query());
+        let rows: Vec<&EncodedRow> = self.losses.selected(&found).collect();
+        page(request, version, served(&rows, admitted), &self.coverage.meta(admitted, found.total, lost))
+    }
+}
+
+fn served<'r>(rows: &'r [&'r EncodedRow], page: PageRequest) -> &'r [&'r EncodedRow] {
+    rows.get(..usize::try_from(page.rows()).unwrap_or(usize::MAX)).unwrap_or(rows)
+}
+
+/// Checks the parameters of the registry list. The route also accepts values that only the loss board has; they are refused here.
+pub(super) fn check(request: RowRequest<'_, routes::SecurityEventList>) -> Result<(), ApiError> {
+    if request.get(params::HasLoss).is_some() {
+        return Ok(());
+    }
+    let refused = |name, allowed: &'static [&'static str]| {
+        let reason = format!("must be one of {}", allowed.join(", "));
+        Detail { allowed: Some(allowed), ..Detail::new(In::Query, name, reason.as_str()) }
+    };
+    let mut faults = Vec::new();
+    let known = |word: &str| Severity::ALL.iter().any(|severity| severity.as_str().eq_ignore_ascii_case(word));
+    let severity = request.get(params::LossSeverity);
+    if severity.is_nothing() || severity.only().is_some_and(|word| !known(word)) {
+        faults.push(refused("severity", &["Info", "Warning", "Critical"]));
+    }
+    if request.get(params::AffectsTrackedUniverse).is_nothing() {
+        faults.push(refused("affectsTrackedUniverse", &["true", "false"]));
+    }
+    if request.get(params::PublishedBy).is_nothing() {
+        faults.push(refused("published_by", &["admin", "auto"]));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(ErrorCode::InvalidParameter, faults)) }
+}
+
+fn page<R: Row>(
+    request: RowRequest<'_, R>,
+    version: i64,
+    rows: &[&EncodedRow],
+    meta: &impl Serialize,
+) -> Result<Response, ApiError> {
+    // Numbers and texts can always be represented as JSON.
+    let meta = serde_json::to_vec(meta).map_err(|_| ErrorCode::InternalError)?;
+    let mut etag = request.etag();
+    etag.add(&meta);
+    rows.iter().for_each(|row| {
+        etag.add_u64(row.version());
+    });
+    Ok(request.respond(etag, version, || {
+        let size = ENVELOPE_BYTES + rows.iter().map(|row| row.max_len() + 1).sum::<usize>();
+        let mut body = Vec::with_capacity(size);
+        body.extend_from_slice(b"{\"data\":");
+        EncodedRow::write_array(rows.iter().copied(), request.now, &mut body);
+        body.extend_from_slice(b",\"meta\":");
+        body.extend_from_slice(&meta);
+        body.push(b'}');
+        body
+    }))
+}

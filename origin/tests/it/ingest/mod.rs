@@ -3,7 +3,7 @@
 pub mod asset_answers;
 pub mod batches;
 pub mod chain_markets;
-mod chain_overrides;
+pub mod chain_overrides;
 pub mod chain_readings;
 pub mod faults;
 pub mod import;

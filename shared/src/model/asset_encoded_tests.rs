@@ -105,6 +105,9 @@ proptest! {
         encoded.write(&view, &mut out);
         prop_assert!(out.len() <= encoded.max_len());
         prop_assert_eq!(String::from_utf8(out).unwrap(), wanted);
+        let mut bytes = Vec::new();
+        encoded.write_record(&mut bytes);
+        prop_assert_eq!(EncodedAsset::read_record(&mut Reader::new(&bytes)), Some(encoded));
     }
 }
 

@@ -196,6 +196,16 @@ mod tests {
     }
 
     #[test]
+    fn a_feed_reads_back_from_its_record() {
+        for feed in [feed(Some(60), Some(Timestamp::from_seconds(1_000))), feed(None, None)] {
+            let mut bytes = Vec::new();
+            feed.write_record(&mut bytes);
+            assert_eq!(EncodedFeed::read_record(&mut Reader::new(&bytes[..bytes.len() - 1])), None);
+            assert_eq!(EncodedFeed::read_record(&mut Reader::new(&bytes)), Some(feed));
+        }
+    }
+
+    #[test]
     fn the_version_changes_when_the_feed_goes_stale_but_not_every_second() {
         let feed = feed(Some(60), Some(Timestamp::from_seconds(1_000)));
         let version = |seconds: i64| feed.version(Timestamp::from_seconds(1_000 + seconds));

@@ -74,3 +74,53 @@ impl<'a> Reader<'a> {
         Some(*array)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::asset_encoded::View;
+    use crate::model::oracle::EncodedFeed;
+    use crate::model::{EncodedAsset, EncodedRow};
+    use proptest::prelude::*;
+
+    #[test]
+    fn values_read_back_as_written_and_only_whole() {
+        let instant = Timestamp::from_seconds(-5);
+        let mut out = Vec::new();
+        put_u64(u64::MAX, &mut out);
+        put_bytes("é".as_bytes(), &mut out);
+        put_instant(Some(instant), &mut out);
+        put_instant(None, &mut out);
+        let mut reader = Reader::new(&out);
+        assert_eq!((reader.u64(), reader.text()), (Some(u64::MAX), Some("é")));
+        assert_eq!((reader.instant(), reader.instant()), (Some(Some(instant)), Some(None)));
+        assert!(reader.is_at_end() && reader.flag().is_none());
+        assert_eq!(Reader::new(&[2]).flag(), None);
+        assert_eq!(Reader::new(&[9, 0, 0, 0, 0, 0, 0, 0, b'a']).bytes(), None, "the length exceeds the bytes");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_break_the_reading_or_serving_of_a_row(
+            head in proptest::collection::vec(prop_oneof![Just(0u8), Just(1), any::<u8>()], 0..40),
+            content in "(\"(freshness_seconds|dimensions|freshness|age_hours|status)\":[\\[{,}]?|.){0,9}",
+        ) {
+            let mut bytes = head;
+            put_bytes(content.as_bytes(), &mut bytes);
+            let (now, mut out) = (Timestamp::from_seconds(9), Vec::new());
+            // Any suffix is tried, so that the content is also reached with a head that can be read.
+            for start in 0..bytes.len() {
+                let reader = || Reader::new(bytes.get(start..).unwrap_or_default());
+                if let Some(row) = EncodedRow::read_record(&mut reader()) {
+                    row.write(now, &mut out);
+                }
+                if let Some(feed) = EncodedFeed::read_record(&mut reader()) {
+                    feed.write(now, &mut out);
+                }
+                if let Some(asset) = EncodedAsset::read_record(&mut reader()) {
+                    asset.write(&View::new(now, false, false), &mut out);
+                }
+            }
+        }
+    }
+}

@@ -16,7 +16,7 @@ const PROTOCOL = 'quillfish';
 const TEN_DAYS = 864_000;
 const PATIENCE = 60;
 /** How many requests an origin may send until it is killed: anywhere in its first and later readings. */
-const KILLED_AFTER = [2, 7, 14, 23, 31, 38, 46, 55, 67, 80, 95, 111];
+const KILLED_AFTER = [2, 9, 17, 31, 46, 67, 88, 111, 131, 146, 165, 190];
 
 // Each origin listens for the end of this process.
 process.setMaxListeners(4 * KILLED_AFTER.length);

@@ -54,6 +54,7 @@ pub struct Adapter {
 }
 
 /// Where assets of a vault are.
+#[allow(clippy::large_enum_variant, reason = "a vault has a few places, and they are read once")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In the vault itself.

@@ -4,7 +4,9 @@ use rds_chain::abi::Word;
 use rds_chain::adapt::deposit_gate::{MAX_REASON_BYTES, RoundTrip, Trial};
 use rds_chain::adapt::part::Part;
 use rds_chain::adapt::question::{Answers, CallResult, Question};
-use rds_chain::adapt::{aave_v3, compound_v3, erc7540, euler_v2, feed, metamorpho, morpho, token, yearn_v3};
+use rds_chain::adapt::{
+    aave_v3, compound_v3, erc7540, euler_v2, feed, metamorpho, morpho, morpho_vault_v2, token, yearn_v3,
+};
 use rds_chain::failure::Failure;
 use rds_chain::{Address, Block, BlockHash, BlockId};
 
@@ -69,13 +71,14 @@ fn is_whole_or_nothing<T>(parts: &[Part<T>]) {
 /// No answer makes an adapter panic; lists keep their bounds, parts are of one whole, and shares are at most all of it.
 pub fn holds(data: &[u8]) {
     let mut contracts = Contracts { bytes: data, answers: Answers::new() };
-    match contracts.byte() % 8 {
+    match contracts.byte() % 9 {
         0 => metamorpho_vault(&mut contracts),
         1 => aave_pool(&mut contracts),
         2 => euler_vault(&mut contracts),
         3 => yearn_vault(&mut contracts),
         4 => comet(&mut contracts),
         5 => gate(&mut contracts),
+        8 => vault_v2(&mut contracts),
         6 => {
             contracts.ask(erc7540::first_step(CONTRACT));
             let _ = erc7540::Kind::from_answers(&contracts.answers, CONTRACT);
@@ -111,6 +114,29 @@ fn metamorpho_vault(contracts: &mut Contracts<'_>) {
         }
     }
     if let Ok(parts) = metamorpho::exposures(&contracts.answers, CONTRACT, OTHER, OTHER, &ids) {
+        is_whole_or_nothing(&parts);
+    }
+}
+
+fn vault_v2(contracts: &mut Contracts<'_>) {
+    contracts.ask(morpho_vault_v2::first_step(CONTRACT));
+    let vault = morpho_vault_v2::Vault::from_answers(&contracts.answers, CONTRACT);
+    let _ = (vault.shortest_delay(), vault.gates.let_everybody_in(), vault.gates.let_everybody_out());
+    contracts.ask(vault.adapter_step(CONTRACT));
+    let listed = vault.adapters(&contracts.answers, CONTRACT).unwrap_or_default();
+    let mut adapters = Vec::new();
+    for contract in listed {
+        contracts.ask(morpho_vault_v2::Adapter::first_step(contract));
+        let adapter = morpho_vault_v2::Adapter::from_answers(&contracts.answers, CONTRACT, contract);
+        contracts.ask(adapter.position_step());
+        contracts.ask(adapter.worth_step(&contracts.answers));
+        contracts.ask(morpho_vault_v2::caps_step(CONTRACT, adapter.id()));
+        if let Ok(caps) = morpho_vault_v2::Caps::from_answers(&contracts.answers, CONTRACT, adapter.id()) {
+            assert!(caps.relative_ppm <= WHOLE && (caps.absolute > 0 || caps.is_full()));
+        }
+        adapters.push(adapter);
+    }
+    if let Ok(parts) = morpho_vault_v2::exposures(&contracts.answers, CONTRACT, &vault, &adapters) {
         is_whole_or_nothing(&parts);
     }
 }
@@ -184,7 +210,7 @@ fn gate(contracts: &mut Contracts<'_>) {
     let trial = Trial { vault: CONTRACT, asset: OTHER, balance_slot: Word::ZERO, amount, call_gas: 1 };
     let block = Block { id: BlockId { number: 2, hash: BlockHash([2; 32]) }, parent: BlockHash([1; 32]), time: 3 };
     // Time and chain are often right, so that the rest is looked at.
-    let (is_right, mut answer) = (contracts.byte() % 4 != 0, contracts.result().unwrap_or_default());
+    let (is_right, mut answer) = (!contracts.byte().is_multiple_of(4), contracts.result().unwrap_or_default());
     for (index, number) in [(5, 3), (6, 4)] {
         if let Some(word) = answer.get_mut(32 * index..32 * index + 32).filter(|_| is_right) {
             word.copy_from_slice(&Word::from_u128(number).0);

@@ -308,10 +308,19 @@ fn amount(many: u128, entrance: &Entrance) -> Option<u128> {
     Some(entrance.max_deposit.to_u128().map_or(wanted, |limit| wanted.min(limit))).filter(|amount| *amount > 0)
 }
 
-/// Puts what is known in place of what `maxDeposit` says.
-pub(super) fn apply(readings: &mut Vec<ChainReading>, verdict: Option<Verdict>) {
+/// Puts what is known in place of what `maxDeposit` says; `stored` is the status that was read last. How much a vault takes is not known of
+/// one that refuses.
+pub(super) fn apply(readings: &mut Vec<ChainReading>, verdict: Option<Verdict>, stored: Option<&Newest>) {
     let Some(verdict) = verdict else { return };
     readings.retain(|reading| reading.field != ReadField::DepositStatus);
+    let status = match &verdict {
+        Verdict::Tried(reading) => Some(&reading.value),
+        Verdict::Kept => stored.map(|stored| &stored.value),
+    };
+    if status == Some(&json!(DepositStatus::Closed)) {
+        let capacity = readings.iter_mut().filter(|reading| reading.field == ReadField::DepositCapacityUsd);
+        capacity.for_each(|reading| reading.value = json!(null));
+    }
     if let Verdict::Tried(reading) = verdict {
         readings.push(*reading);
     }

@@ -134,14 +134,38 @@ fn only_an_accepted_or_refused_deposit_shows_something() {
 fn a_verdict_takes_the_place_of_what_max_deposit_says() {
     let stated = || vec![reading(ReadField::TvlUsd, Vec::new()), reading(ReadField::DepositStatus, Vec::new())];
     let mut readings = stated();
-    apply(&mut readings, None);
+    apply(&mut readings, None, None);
     assert_eq!(readings, stated());
-    apply(&mut readings, Some(Verdict::Kept));
+    apply(&mut readings, Some(Verdict::Kept), None);
     assert_eq!(readings, stated()[..1], "the stored one stays");
     let trial = reading(ReadField::DepositStatus, vec![call(GATE, None)]);
     let mut readings = stated();
-    apply(&mut readings, Some(Verdict::Tried(Box::new(trial.clone()))));
+    apply(&mut readings, Some(Verdict::Tried(Box::new(trial.clone()))), None);
     assert_eq!(readings, [stated().remove(0), trial]);
+}
+
+#[test]
+fn how_much_a_vault_takes_is_not_known_of_one_that_refuses() {
+    let stated = || {
+        let mut capacity = reading(ReadField::DepositCapacityUsd, Vec::new());
+        capacity.value = json!(5.0);
+        vec![capacity]
+    };
+    let after = |verdict: Verdict, stored: DepositStatus| {
+        let stored = Newest { value: json!(stored), observed_at: at(0), contracts: Vec::new() };
+        let mut readings = stated();
+        apply(&mut readings, Some(verdict), Some(&stored));
+        readings.remove(0).value
+    };
+    let tried = |status: DepositStatus| {
+        let mut trial = reading(ReadField::DepositStatus, vec![call(GATE, None)]);
+        trial.value = json!(status);
+        Verdict::Tried(Box::new(trial))
+    };
+    assert_eq!(after(Verdict::Kept, DepositStatus::Closed), Value::Null);
+    assert_eq!(after(Verdict::Kept, DepositStatus::Open), json!(5.0));
+    assert_eq!(after(tried(DepositStatus::Closed), DepositStatus::Open), Value::Null);
+    assert_eq!(after(tried(DepositStatus::Open), DepositStatus::Closed), json!(5.0));
 }
 
 #[test]

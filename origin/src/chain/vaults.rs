@@ -109,7 +109,7 @@ impl Cycle<'_> {
             let parts = found.holdings.iter_mut().flat_map(|holdings| &mut holdings.parts);
             parts.for_each(|part| part.oracles.retain(|oracle| feeds.contains(oracle)));
             let mut of_vault = found.readings;
-            gate::apply(&mut of_vault, verdicts.remove(&vault.id));
+            gate::apply(&mut of_vault, verdicts.remove(&vault.id), of(vault).get(&ReadField::DepositStatus));
             if found.is_disputed {
                 meter.disputed.fetch_add(1, Relaxed);
             }

@@ -82,6 +82,9 @@ pub(super) struct Memory {
     slots: BTreeMap<Address, Slot>,
     /// When the trial of a vault last showed nothing.
     failed: BTreeMap<String, At>,
+    /// When a trial last showed what the vault says, and with which limit. Nothing is written of such a trial, so that a cycle in which
+    /// nothing changed writes no reading.
+    confirmed: BTreeMap<String, DepositTrial>,
 }
 
 /// Where an asset keeps the balance of [`GATE`].
@@ -128,6 +131,7 @@ pub(super) async fn read(
     let now = site.at.time;
     let ids: BTreeSet<&str> = vaults.iter().map(|it| it.vault_id).collect();
     memory.failed.retain(|id, _| ids.contains(id.as_str()));
+    memory.confirmed.retain(|id, _| ids.contains(id.as_str()));
     let mut verdicts = BTreeMap::new();
     for it in vaults {
         let stands = |trial: &DepositTrial| now.0.seconds_since(trial.observed_at.0) < KEEP_SECONDS;
@@ -151,6 +155,9 @@ impl Memory {
         now: At,
     ) -> Vec<Candidate<'a>> {
         let is_over = |since: At, seconds: i64| now.0.seconds_since(since.0) >= seconds;
+        let last = |id: &str| {
+            [earlier.get(id), self.confirmed.get(id)].into_iter().flatten().max_by_key(|trial| trial.observed_at)
+        };
         let is_due = |it: &&Candidate<'a>| {
             let rests = self.failed.get(it.vault_id).is_some_and(|at| !is_over(*at, RETRY_SECONDS));
             let has_slot = match self.slots.get(&it.entrance.asset) {
@@ -158,13 +165,13 @@ impl Memory {
                 Some(Slot::Unread(at)) => is_over(*at, RETRY_SECONDS),
                 Some(Slot::Found(_)) | None => true,
             };
-            let is_old = earlier.get(it.vault_id).is_none_or(|last| {
+            let is_old = last(it.vault_id).is_none_or(|last| {
                 is_over(last.observed_at, REWRITE_SECONDS) || last.max_deposit != it.entrance.seen.call.answer
             });
             !rests && has_slot && is_old
         };
         let mut due: Vec<Candidate<'a>> = vaults.iter().filter(is_due).copied().collect();
-        due.sort_by_key(|it| earlier.get(it.vault_id).map(|last| last.observed_at));
+        due.sort_by_key(|it| last(it.vault_id).map(|last| last.observed_at));
         due.truncate(MAX_TRIALS);
         due
     }
@@ -248,6 +255,11 @@ impl Memory {
                 count.fetch_add(1, Relaxed);
                 if let Some(reading) = reading {
                     self.failed.remove(it.vault_id);
+                    if status == Some(DepositStatus::Open) {
+                        let (vault_id, max_deposit) = (it.vault_id.to_owned(), it.entrance.seen.call.answer.clone());
+                        let trial = DepositTrial { vault_id, observed_at: site.at.time, max_deposit };
+                        self.confirmed.insert(it.vault_id.to_owned(), trial);
+                    }
                     found.push((it.vault_id.to_owned(), reading));
                 } else {
                     tracing::debug!(vault = it.vault_id, ?trip, "the trial of a deposit shows nothing");
@@ -326,11 +338,13 @@ pub(super) fn apply(readings: &mut Vec<ChainReading>, verdict: Option<Verdict>, 
     }
 }
 
-/// Whether the reading must be written although its value is the newest one's: it is a trial, whose time and limit count, or it ends one.
+/// Whether the reading must be written although its value is the newest one's: it is a refusal, which must outlive what the vault says, or
+/// it repeats or ends a trial that is stored.
 pub(super) fn is_news(reading: &ChainReading, known: &Newest) -> bool {
     let gate = GATE.to_string();
-    reading.field == ReadField::DepositStatus
-        && (reading.calls.iter().any(|call| call.contract == gate) || known.contracts.contains(&gate))
+    let is_refusal =
+        || reading.value == json!(DepositStatus::Closed) && reading.calls.iter().any(|call| call.contract == gate);
+    reading.field == ReadField::DepositStatus && (known.contracts.contains(&gate) || is_refusal())
 }
 
 #[cfg(test)]

@@ -64,6 +64,20 @@ fn a_vault_is_tried_first_then_daily_and_when_its_limit_changes() {
 }
 
 #[test]
+fn a_trial_of_which_nothing_is_written_counts_too() {
+    let mut memory = Memory::default();
+    let max_deposit = Some(hex::encode(&Word::MAX.0));
+    memory
+        .confirmed
+        .insert("a".to_owned(), DepositTrial { vault_id: "a".to_owned(), observed_at: at(10), max_deposit });
+    assert!(due(&memory, &["a"], &[], 33).is_empty());
+    assert_eq!(due(&memory, &["a"], &[], 34), ["a"]);
+    // The later of the two trials counts.
+    assert!(due(&memory, &["a"], &[("a", 0, Word::MAX)], 30).is_empty());
+    assert!(due(&memory, &["a"], &[("a", 20, Word::MAX)], 40).is_empty());
+}
+
+#[test]
 fn vaults_that_were_never_tried_come_before_those_whose_trial_is_oldest() {
     let trials = [("a", 10, Word::MAX), ("b", 0, Word::MAX)];
     assert_eq!(due(&Memory::default(), &["a", "b", "c"], &trials, 48), ["c", "b", "a"]);
@@ -169,11 +183,17 @@ fn how_much_a_vault_takes_is_not_known_of_one_that_refuses() {
 }
 
 #[test]
-fn a_trial_is_written_and_so_is_what_ends_one() {
+fn refusals_are_written_and_what_repeats_or_ends_a_stored_trial() {
     let known =
         |contract: Address| Newest { value: Value::Null, observed_at: at(0), contracts: vec![contract.to_string()] };
     let of = |field, contract| reading(field, vec![call(contract, None)]);
-    assert!(is_news(&of(ReadField::DepositStatus, GATE), &known(ASSET)));
+    assert!(is_news(&of(ReadField::DepositStatus, GATE), &known(GATE)));
+    assert!(!is_news(&of(ReadField::DepositStatus, GATE), &known(ASSET)), "it confirms what the vault says");
+    let mut refusal = of(ReadField::DepositStatus, GATE);
+    refusal.value = json!(DepositStatus::Closed);
+    assert!(is_news(&refusal, &known(ASSET)), "the vault itself said that it is closed, and does not any more");
+    refusal.calls = vec![call(ASSET, None)];
+    assert!(!is_news(&refusal, &known(ASSET)));
     assert!(is_news(&of(ReadField::DepositStatus, ASSET), &known(GATE)));
     assert!(!is_news(&of(ReadField::DepositStatus, ASSET), &known(ASSET)));
     assert!(!is_news(&of(ReadField::TvlUsd, GATE), &known(GATE)));

@@ -211,7 +211,8 @@ fn assets_are_with_the_vaults_and_markets_of_the_adapters_and_idle() {
 #[test]
 fn an_adapter_that_does_not_show_its_position_holds_its_assets_elsewhere() {
     let shares = Question::with(INNER, Function::PreviewRedeem, &[Word::from_u128(450)]);
-    let changes: [(&str, Address, &dyn Fn(&mut World)); 6] = [
+    type Change<'a> = (&'a str, Address, &'a dyn Fn(&mut World));
+    let changes: [Change<'_>; 6] = [
         ("worth less than the adapter says", OF_VAULT, &|world| {
             world.set(shares.clone(), U256::from(499).abi_encode())
         }),

@@ -190,5 +190,8 @@ describe('a reorganisation', () => {
     assert.equal(await origin.metric('rds_chain_contradicted'), 1);
     const [{ halted }] = await rows('SELECT halted FROM chain_sync WHERE chain_id = $1', CHAIN);
     assert.match(halted, new RegExp(`^block ${target} was 0x`));
+    const [{ from_block }] = await rows('SELECT from_block FROM chain_retraction WHERE chain_id = $1', CHAIN);
+    const [{ last }] = await rows('SELECT max(block_number) AS last FROM chain_reading WHERE chain_id = $1', CHAIN);
+    assert.equal(Number(from_block), Number(last) + 1, 'everything after the last block that stands is taken back');
   });
 });

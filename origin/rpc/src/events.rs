@@ -1,7 +1,8 @@
 //! Logs of contracts, read from every operator.
 //!
-//! An event that one operator names counts, because it only causes a reading. A log that is missing cannot be seen in an answer, so too few
-//! operators are no answer, and who leaves out what the others agree on is counted.
+//! Where an event only causes a reading, it counts if one operator names it. Where a fact follows from the events themselves, as the holders
+//! of a token or the protocol of a vault, enough operators must list the very same ones. A log that is missing cannot be seen in an answer,
+//! so too few operators are no answer, and who leaves out what the others agree on is counted.
 
 use crate::agree::Reader;
 use crate::gather::{gather, is_settled};
@@ -41,7 +42,7 @@ impl Reader {
     /// The contracts that emitted a `Deposit` or a `Withdraw` event of ERC-4626 from block `since` on, up to `block`, each with the block of
     /// its first one. A contract that one operator names counts: what it is, is asked afterwards. `None` if fewer operators answer than the
     /// quorum needs.
-    pub async fn of_vaults(&self, block: &Block, since: u64) -> Option<BTreeMap<Address, u64>> {
+    pub async fn used_vaults(&self, block: &Block, since: u64) -> Option<BTreeMap<Address, u64>> {
         let Some(range) = BlockRange::new(since, block.id.number) else { return Some(BTreeMap::new()) };
         let mut first: BTreeMap<Address, u64> = BTreeMap::new();
         for log in self.logs(block, &[], &topics(&[Event::Deposit, Event::Withdraw]), range).await? {
@@ -53,7 +54,7 @@ impl Reader {
 
     /// The vaults that these factories made from block `since` on, up to `block`: each with its factory and its block, in the order of the
     /// chain. `None` unless enough operators list the very same events, because the factory says to which protocol a vault belongs.
-    pub async fn created(
+    pub async fn created_vaults(
         &self,
         block: &Block,
         since: u64,

@@ -98,8 +98,8 @@ async fn seen(
     let is_searched = |factory: &Address| searched.factories.contains(&factory.to_string());
     let (followed, added): (Vec<Address>, Vec<Address>) =
         discovery.factories.keys().copied().partition(|factory| is_searched(factory));
-    let mut made = reader.created(block, since, &followed).await?;
-    made.extend(reader.created(block, discovery.from_block, &added).await?);
+    let mut made = reader.created_vaults(block, since, &followed).await?;
+    made.extend(reader.created_vaults(block, discovery.from_block, &added).await?);
     let mut new: BTreeMap<Address, Seen> = BTreeMap::new();
     for (contract, factory, number) in made {
         let protocol = discovery.factories.get(&factory).cloned();
@@ -108,7 +108,7 @@ async fn seen(
     }
     // A candidate of unknown protocol becomes a vault once a factory tells that it made it.
     new.retain(|contract, _| !known.vaults.contains(&contract.to_string()));
-    for (contract, number) in reader.of_vaults(block, since).await? {
+    for (contract, number) in reader.used_vaults(block, since).await? {
         let address = contract.to_string();
         if !known.vaults.contains(&address) && !known.candidates.contains(&address) {
             new.entry(contract).or_insert(Seen { contract, number, protocol: None });

@@ -28,16 +28,23 @@ pub(super) async fn halt(
 ) -> Result<(), CycleError> {
     let blocks = chains::read_blocks(db, cursor.chain_id, MAX_COMPARED).await?;
     let all_compared = i64::try_from(blocks.len()).is_ok_and(|blocks| blocks < MAX_COMPARED);
-    let (mut from_block, mut is_fork_found) = (cursor.block_number, all_compared);
+    let mut oldest_replaced = cursor.block_number;
+    let mut last_good = None;
     for block in blocks {
         let Ok(number) = u64::try_from(block.block_number) else { continue };
         if reader.block_at(number).await?.block.id.hash.to_string() == block.block_hash {
-            is_fork_found = true;
+            last_good = Some(block.block_number);
             break;
         }
-        from_block = from_block.min(block.block_number);
+        oldest_replaced = oldest_replaced.min(block.block_number);
     }
-    let from_block = if is_fork_found { from_block } else { 0 };
+    // The fork is somewhere after the last block that still stands: vaults, exposures and markets may have been read in between without a
+    // reading.
+    let from_block = match last_good {
+        Some(last_good) => last_good.saturating_add(1),
+        None if all_compared => oldest_replaced,
+        None => 0,
+    };
     retract(db, clock, cursor, from_block, reason).await?;
     Ok(())
 }

@@ -181,7 +181,7 @@ impl Truth {
                 seen.named.extend(answer.dissenters.iter().cloned());
             }
         }
-        match reader.of_vaults(&self.block, 0).await {
+        match reader.used_vaults(&self.block, 0).await {
             Some(found) => seen.fact("the events of vaults", &found, &self.vault_events),
             None => seen.missing.push("the events of vaults".to_owned()),
         }

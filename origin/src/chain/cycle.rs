@@ -4,7 +4,7 @@ use super::discovery::Searched;
 use super::holders::Tried;
 use super::meters::ChainMeter;
 use super::observed::ReadBlock;
-use super::powers::{self, Looked};
+use super::powers::{self, LastReadings};
 use super::vaults::Cycle;
 use super::{discovery, gate, halt};
 use rds_chain::Block;
@@ -64,7 +64,7 @@ impl From<IngestError> for CycleError {
 pub(super) struct Remembered {
     holders: Tried,
     gates: gate::Memory,
-    tokens: Looked,
+    tokens: LastReadings,
 }
 
 /// Reads the chain once, if this process may and it is due.

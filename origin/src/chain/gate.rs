@@ -49,7 +49,7 @@ const KEEP_SECONDS: i64 = 7 * REWRITE_SECONDS;
 
 /// A vault that says that it takes deposits.
 #[derive(Debug, Clone)]
-pub(super) struct Entrance {
+pub(super) struct DepositLimit {
     pub asset: Address,
     /// Decimals of the asset.
     pub decimals: u8,
@@ -64,7 +64,7 @@ pub(super) struct Entrance {
 pub(super) struct Candidate<'a> {
     pub vault_id: &'a str,
     pub vault: Address,
-    pub entrance: &'a Entrance,
+    pub deposit_limit: &'a DepositLimit,
 }
 
 /// What is known instead of what `maxDeposit` says.
@@ -160,13 +160,13 @@ impl Memory {
         };
         let is_due = |it: &&Candidate<'a>| {
             let rests = self.failed.get(it.vault_id).is_some_and(|at| !is_over(*at, RETRY_SECONDS));
-            let has_slot = match self.slots.get(&it.entrance.asset) {
+            let has_slot = match self.slots.get(&it.deposit_limit.asset) {
                 Some(Slot::Unknown(at)) => is_over(*at, REWRITE_SECONDS),
                 Some(Slot::Unread(at)) => is_over(*at, RETRY_SECONDS),
                 Some(Slot::Found(_)) | None => true,
             };
             let is_old = last(it.vault_id).is_none_or(|last| {
-                is_over(last.observed_at, REWRITE_SECONDS) || last.max_deposit != it.entrance.seen.call.answer
+                is_over(last.observed_at, REWRITE_SECONDS) || last.max_deposit != it.deposit_limit.seen.call.answer
             });
             !rests && has_slot && is_old
         };
@@ -179,12 +179,12 @@ impl Memory {
     /// Looks for the balances of the vaults' assets, where that was not done.
     async fn find_slots(&mut self, site: Site<'_>, due: &[Candidate<'_>], dissent: &mut BTreeMap<String, u64>) {
         let mut assets: BTreeMap<Address, u128> = BTreeMap::new();
-        for Candidate { entrance, .. } in due {
-            if !matches!(self.slots.get(&entrance.asset), Some(Slot::Found(_)))
-                && (assets.len() < MAX_NEW_ASSETS || assets.contains_key(&entrance.asset))
-                && let Some(amount) = units(1, entrance.decimals)
+        for Candidate { deposit_limit, .. } in due {
+            if !matches!(self.slots.get(&deposit_limit.asset), Some(Slot::Found(_)))
+                && (assets.len() < MAX_NEW_ASSETS || assets.contains_key(&deposit_limit.asset))
+                && let Some(amount) = units(1, deposit_limit.decimals)
             {
-                assets.insert(entrance.asset, amount);
+                assets.insert(deposit_limit.asset, amount);
             }
         }
         if self.slots.len().saturating_add(assets.len()) > MAX_ASSETS {
@@ -222,10 +222,10 @@ impl Memory {
             let is_last = round.saturating_add(1) == ROUNDS.len();
             let mut trials = Vec::new();
             for it in std::mem::take(&mut open) {
-                if let Some(Slot::Found(balance_slot)) = self.slots.get(&it.entrance.asset).copied()
-                    && let Some(amount) = amount(many, it.entrance)
+                if let Some(Slot::Found(balance_slot)) = self.slots.get(&it.deposit_limit.asset).copied()
+                    && let Some(amount) = amount(many, it.deposit_limit)
                 {
-                    let (vault, asset) = (it.vault, it.entrance.asset);
+                    let (vault, asset) = (it.vault, it.deposit_limit.asset);
                     trials.push((it, Trial { vault, asset, balance_slot, amount, call_gas }));
                 }
             }
@@ -244,7 +244,7 @@ impl Memory {
                 }
                 let seen = observed::question(question, answer);
                 let reading = status.zip(seen).and_then(|(status, seen)| {
-                    let from = [&it.entrance.seen, &seen];
+                    let from = [&it.deposit_limit.seen, &seen];
                     site.at.reading(it.vault_id, ReadField::DepositStatus, json!(status), &from)
                 });
                 let count = match status {
@@ -256,7 +256,8 @@ impl Memory {
                 if let Some(reading) = reading {
                     self.failed.remove(it.vault_id);
                     if status == Some(DepositStatus::Open) {
-                        let (vault_id, max_deposit) = (it.vault_id.to_owned(), it.entrance.seen.call.answer.clone());
+                        let (vault_id, max_deposit) =
+                            (it.vault_id.to_owned(), it.deposit_limit.seen.call.answer.clone());
                         let trial = DepositTrial { vault_id, observed_at: site.at.time, max_deposit };
                         self.confirmed.insert(it.vault_id.to_owned(), trial);
                     }
@@ -314,10 +315,10 @@ fn units(many: u128, decimals: u8) -> Option<u128> {
 }
 
 /// What a trial deposits: so many whole units, or what the vault allows if that is less.
-fn amount(many: u128, entrance: &Entrance) -> Option<u128> {
-    let wanted = units(many, entrance.decimals).or_else(|| units(1, entrance.decimals))?;
+fn amount(many: u128, deposit_limit: &DepositLimit) -> Option<u128> {
+    let wanted = units(many, deposit_limit.decimals).or_else(|| units(1, deposit_limit.decimals))?;
     // A limit that is no number of 128 bits is above every amount.
-    Some(entrance.max_deposit.to_u128().map_or(wanted, |limit| wanted.min(limit))).filter(|amount| *amount > 0)
+    Some(deposit_limit.max_deposit.to_u128().map_or(wanted, |limit| wanted.min(limit))).filter(|amount| *amount > 0)
 }
 
 /// Puts what is known in place of what `maxDeposit` says; `stored` is the status that was read last. How much a vault takes is not known of

@@ -18,9 +18,9 @@ fn call(contract: Address, answer: Option<String>) -> ChainCall {
     ChainCall { method: CallMethod::Call, contract, data, answer, overrides: BTreeMap::new(), gas: None }
 }
 
-fn entrance(max_deposit: Word) -> Entrance {
+fn deposit_limit(max_deposit: Word) -> DepositLimit {
     let seen = AgreedCall { call: call(Address([1; 20]), Some(hex::encode(&max_deposit.0))), agreed: 2 };
-    Entrance { asset: ASSET, decimals: 6, max_deposit, seen }
+    DepositLimit { asset: ASSET, decimals: 6, max_deposit, seen }
 }
 
 fn reading(field: ReadField, calls: Vec<ChainCall>) -> ChainReading {
@@ -42,9 +42,9 @@ fn reading(field: ReadField, calls: Vec<ChainCall>) -> ChainReading {
 
 /// The ids of the vaults that are due at this hour. All say that they take deposits without a limit.
 fn due(memory: &Memory, ids: &[&str], trials: &[(&str, i64, Word)], hour: i64) -> Vec<String> {
-    let entrance = entrance(Word::MAX);
+    let deposit_limit = deposit_limit(Word::MAX);
     let vaults: Vec<Candidate<'_>> =
-        ids.iter().map(|vault_id| Candidate { vault_id, vault: ASSET, entrance: &entrance }).collect();
+        ids.iter().map(|vault_id| Candidate { vault_id, vault: ASSET, deposit_limit: &deposit_limit }).collect();
     let trial = |(id, hour, limit): &(&str, i64, Word)| {
         let max_deposit = Some(hex::encode(&limit.0));
         ((*id).to_owned(), DepositTrial { vault_id: (*id).to_owned(), observed_at: at(*hour), max_deposit })
@@ -104,10 +104,10 @@ fn what_showed_nothing_rests_for_a_while() {
 proptest! {
     #[test]
     fn a_trial_never_deposits_more_than_the_vault_allows_and_never_nothing(limit in 1_u128.., decimals in 0_u8..=36) {
-        let limited = Entrance { decimals, ..entrance(Word::from_u128(limit)) };
+        let limited = DepositLimit { decimals, ..deposit_limit(Word::from_u128(limit)) };
         let [small, large] = ROUNDS.map(|(many, _)| amount(many, &limited).unwrap());
         prop_assert!(0 < small && small <= large && large <= limit);
-        let unlimited = Entrance { decimals, ..entrance(Word::MAX) };
+        let unlimited = DepositLimit { decimals, ..deposit_limit(Word::MAX) };
         prop_assert_eq!(amount(1, &unlimited), Some(10_u128.pow(decimals.into())));
     }
 }

@@ -1,6 +1,6 @@
 //! Amounts, prices and limits of vaults of ERC-4626.
 
-use super::gate::Entrance;
+use super::gate::DepositLimit;
 use super::observed::{self, AgreedCall, AgreedField, ReadBlock};
 use rds_chain::abi::{Call, Function, Word};
 use rds_chain::adapt::erc4626::{self, Limit};
@@ -30,7 +30,7 @@ pub(super) struct VaultState {
     /// The asset, the amount of it that the vault manages, and the call that says so.
     pub managed: Option<(Address, Word, AgreedCall)>,
     /// What a trial of a deposit needs, if the vault says that it takes deposits.
-    pub entrance: Option<Entrance>,
+    pub deposit_limit: Option<DepositLimit>,
 }
 
 /// What was read of the vaults, in their order.
@@ -239,17 +239,17 @@ impl VaultAnswers<'_> {
         let seen = self.first.iter().find_map(|it| it.seen.clone());
         let managed =
             || Some((self.vault.asset.ok()?, self.vault.total_assets.ok()?, self.of(Function::TotalAssets)?.clone()));
-        VaultState { readings, is_disputed, seen, managed: managed(), entrance: self.entrance() }
+        VaultState { readings, is_disputed, seen, managed: managed(), deposit_limit: self.deposit_limit() }
     }
 
-    fn entrance(&self) -> Option<Entrance> {
+    fn deposit_limit(&self) -> Option<DepositLimit> {
         let max_deposit = match self.vault.max_deposit.ok()? {
             Limit::Unlimited => Word::MAX,
             Limit::Amount(Word::ZERO) => return None,
             Limit::Amount(amount) => amount,
         };
         let (asset, (decimals, _)) = (self.vault.asset.ok()?, self.asset_decimals()?);
-        Some(Entrance { asset, decimals, max_deposit, seen: self.of(Function::MaxDeposit)?.clone() })
+        Some(DepositLimit { asset, decimals, max_deposit, seen: self.of(Function::MaxDeposit)?.clone() })
     }
 
     fn of(&self, function: Function) -> Option<&AgreedCall> {

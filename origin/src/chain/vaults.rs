@@ -51,7 +51,7 @@ struct Found {
     seen: Option<AgreedCall>,
     holdings: Option<Holdings>,
     own_delay: Option<u64>,
-    entrance: Option<gate::Entrance>,
+    deposit_limit: Option<gate::DepositLimit>,
 }
 
 impl Cycle<'_> {
@@ -97,13 +97,13 @@ impl Cycle<'_> {
         let feeds = known_feeds.keys().chain(read.feeds.iter().map(|feed| &feed.address));
         let feeds: BTreeSet<String> = feeds.map(|address| format!("{}:{address}", at.chain_id)).collect();
         let mut dissent = std::mem::take(&mut asked.dissent);
-        let entrances = vaults.iter().zip(&found).filter_map(|((vault, address), found)| {
-            Some(gate::Candidate { vault_id: &vault.id, vault: *address, entrance: found.entrance.as_ref()? })
+        let limits = vaults.iter().zip(&found).filter_map(|((vault, address), found)| {
+            Some(gate::Candidate { vault_id: &vault.id, vault: *address, deposit_limit: found.deposit_limit.as_ref()? })
         });
-        let entrances: Vec<gate::Candidate<'_>> = entrances.collect();
+        let limits: Vec<gate::Candidate<'_>> = limits.collect();
         let trials = chains::deposit_trials(db, at.chain_id, &GATE.to_string()).await?;
         let site = gate::Site { reader, block, at, counts: &meter.trials };
-        let mut verdicts = gate::read(site, &entrances, &trials, gates, &mut dissent).await;
+        let mut verdicts = gate::read(site, &limits, &trials, gates, &mut dissent).await;
         let touched = self.touched(reader, since, &known).await;
         for ((vault, address), mut found) in vaults.iter().zip(found) {
             let parts = found.holdings.iter_mut().flat_map(|holdings| &mut holdings.parts);
@@ -200,7 +200,7 @@ impl Cycle<'_> {
                 holdings: None,
                 own_delay: Some(0),
                 // An asynchronous vault takes requests instead of deposits.
-                entrance: state.entrance.filter(|_| adapter(vault) != Adapter::Erc7540),
+                deposit_limit: state.deposit_limit.filter(|_| adapter(vault) != Adapter::Erc7540),
             };
             // The other adapters know more of what a vault holds.
             if let Some((asset, total, seen)) = state.managed

@@ -115,7 +115,7 @@ impl Holder {
         let first = morpho_vault_v2::first_step(self.contract);
         let list = self.list_questions(asked);
         let mut readings = Readings::new(site, id);
-        self.entrance(&mut readings, asked);
+        self.deposit_status(&mut readings, asked);
         self.exit(&mut readings, asked);
         Adapted {
             readings: readings.found,
@@ -131,7 +131,7 @@ impl Holder {
     }
 
     /// Whether the vault takes deposits from everybody, as far as that is shown.
-    fn entrance(&self, readings: &mut Readings<'_>, asked: &Asked) {
+    fn deposit_status(&self, readings: &mut Readings<'_>, asked: &Asked) {
         let mut from: Vec<Question> =
             [Function::ReceiveSharesGate, Function::SendAssetsGate, Function::LiquidityAdapter]
                 .map(|function| self.question(function))

@@ -36,10 +36,10 @@ const RETRY_SECONDS: i64 = 3_600;
 
 /// When the token of each asset was read, also without an answer to any question.
 #[derive(Debug, Default)]
-pub(super) struct Looked(BTreeMap<String, Look>);
+pub(super) struct LastReadings(BTreeMap<String, LastReading>);
 
 #[derive(Debug)]
-struct Look {
+struct LastReading {
     block: i64,
     /// Time of the block from which on the token is read again.
     due: Timestamp,
@@ -62,16 +62,17 @@ impl Held<'_> {
     }
 
     /// When the token is due, if it was read before.
-    fn due(&self, looked: &Looked) -> Option<Timestamp> {
+    fn due(&self, last_readings: &LastReadings) -> Option<Timestamp> {
         let stored = self.standing().map(|one| one.as_of.0.plus_seconds(REWRITE_SECONDS)).max();
-        looked.0.get(&self.asset.id).map(|look| look.due).or(stored)
+        last_readings.0.get(&self.asset.id).map(|last_reading| last_reading.due).or(stored)
     }
 
     /// The contracts whose events say that the powers changed.
-    fn watched(&self, looked: &Looked) -> BTreeSet<String> {
+    fn watched(&self, last_readings: &LastReadings) -> BTreeSet<String> {
         let stored = self.standing().filter_map(|one| one.evidence.as_ref()).flat_map(|evidence| &evidence.calls);
-        let looked = looked.0.get(&self.asset.id).into_iter().flat_map(|look| &look.contracts);
-        stored.map(|call| &call.contract).chain(looked).cloned().collect()
+        let last_readings =
+            last_readings.0.get(&self.asset.id).into_iter().flat_map(|last_reading| &last_reading.contracts);
+        stored.map(|call| &call.contract).chain(last_readings).cloned().collect()
     }
 }
 
@@ -81,11 +82,11 @@ pub(super) async fn read(
     cycle: &Cycle<'_>,
     reader: &mut Reader,
     since: i64,
-    looked: &mut Looked,
+    last_readings: &mut LastReadings,
 ) -> Result<Vec<AssetAnswer>, StoreError> {
     let Cycle { db, block, at, reads, meter, .. } = cycle;
     // After a retraction the cursor is behind what was read.
-    looked.0.retain(|_, look| look.block < since);
+    last_readings.0.retain(|_, last_reading| last_reading.block < since);
     let protocols: Vec<&str> =
         reads.protocols.iter().filter(|(_, protocol)| protocol.control).map(|(id, _)| id.as_str()).collect();
     let assets = chains::held_assets(db, at.chain_id, &protocols).await?;
@@ -104,11 +105,11 @@ pub(super) async fn read(
             held.push(Held { asset, contract, category, known });
         }
     }
-    let mut due = due(reader, cycle, &held, since, looked).await;
+    let mut due = due(reader, cycle, &held, since, last_readings).await;
     for held in due.split_off(due.len().min(MAX_TOKENS)) {
         // The events that made it due are not looked for again.
-        let look = Look { block: at.number, due: at.time.0, contracts: held.watched(looked) };
-        looked.0.insert(held.asset.id.clone(), look);
+        let last_reading = LastReading { block: at.number, due: at.time.0, contracts: held.watched(last_readings) };
+        last_readings.0.insert(held.asset.id.clone(), last_reading);
     }
     let contracts: Vec<Address> = due.iter().map(|held| held.contract).collect();
     if contracts.is_empty() {
@@ -125,8 +126,8 @@ pub(super) async fn read(
     for (held, seen) in due.into_iter().zip(seen) {
         let after = if seen.is_some() { REWRITE_SECONDS } else { RETRY_SECONDS };
         let contracts = seen.as_ref().map(|seen| seen.contracts(held.contract)).unwrap_or_default();
-        let look = Look { block: at.number, due: at.time.0.plus_seconds(after), contracts };
-        looked.0.insert(held.asset.id.clone(), look);
+        let last_reading = LastReading { block: at.number, due: at.time.0.plus_seconds(after), contracts };
+        last_readings.0.insert(held.asset.id.clone(), last_reading);
         if let Some(seen) = seen {
             written.extend(Topic::ALL.into_iter().flat_map(|topic| to_write(at, held, topic, &seen)));
         }
@@ -140,9 +141,9 @@ async fn due<'a>(
     cycle: &Cycle<'_>,
     held: &'a [Held<'a>],
     since: i64,
-    looked: &Looked,
+    last_readings: &LastReadings,
 ) -> Vec<&'a Held<'a>> {
-    let watched: Vec<BTreeSet<String>> = held.iter().map(|it| it.watched(looked)).collect();
+    let watched: Vec<BTreeSet<String>> = held.iter().map(|it| it.watched(last_readings)).collect();
     let contracts: BTreeSet<Address> = watched.iter().flatten().filter_map(|contract| contract.parse().ok()).collect();
     let contracts: Vec<Address> = contracts.into_iter().collect();
     let touched = reader.touched(cycle.block, u64::try_from(since).unwrap_or(0), &contracts).await;
@@ -151,7 +152,7 @@ async fn due<'a>(
         .iter()
         .zip(&watched)
         .map(|(held, watched)| {
-            let due = held.due(looked).filter(|_| watched.is_disjoint(&touched));
+            let due = held.due(last_readings).filter(|_| watched.is_disjoint(&touched));
             (due, held)
         })
         .filter(|(due, _)| due.is_none_or(|due| due <= cycle.at.time.0))

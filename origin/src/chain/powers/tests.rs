@@ -90,14 +90,15 @@ fn a_token_is_due_when_it_was_never_read_and_a_day_after_its_newest_answer() {
     let known = written(0, &seen(Delay::Seconds(0), 1, 9), &[]);
     let asset = HeldAsset { id: "pusd".into(), address: token().to_string(), category: "cdp_stablecoin".into() };
     let held = |known| Held { asset: &asset, contract: token(), category: AssetCategory::CdpStablecoin, known };
-    let none = Looked::default();
+    let none = LastReadings::default();
     assert_eq!(held(&[]).due(&none), None);
     assert_eq!(held(&known).due(&none), Some(block(24).time.0));
     assert_eq!(held(&known).watched(&none), [token().to_string()].into());
     let contracts = [Address([3; 20]).to_string()].into();
-    let looked = Looked([("pusd".to_owned(), Look { block: 5, due: block(30).time.0, contracts })].into());
-    assert_eq!(held(&[]).due(&looked), Some(block(30).time.0), "a reading without an answer counts");
-    assert_eq!(held(&known).watched(&looked).len(), 2);
+    let last_readings =
+        LastReadings([("pusd".to_owned(), LastReading { block: 5, due: block(30).time.0, contracts })].into());
+    assert_eq!(held(&[]).due(&last_readings), Some(block(30).time.0), "a reading without an answer counts");
+    assert_eq!(held(&known).watched(&last_readings).len(), 2);
 }
 
 #[test]

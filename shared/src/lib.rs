@@ -46,6 +46,7 @@ pub mod graph;
 pub mod model;
 pub mod push;
 pub mod read_model;
+pub mod replica;
 pub mod research;
 pub mod route;
 pub mod rules;

@@ -9,6 +9,7 @@ use crate::graph::Graph;
 use crate::journal::Journal;
 use crate::keys::bcrypt_rows::LegacyKeyVerifier;
 use crate::metrics::{Gauges, Metrics};
+use crate::replica::Replica;
 use crate::status::heartbeat::Heartbeat;
 use crate::status::traffic::Traffic;
 use crate::status::writes::Writes;
@@ -43,6 +44,8 @@ pub struct App {
     /// Data sources of the open streams.
     pub stream_sources: Arc<StreamSources>,
     pub metrics: Arc<Metrics>,
+    /// What leads the edge's replica from one state of the catalog's rows to the next.
+    pub replica: Replica,
     /// Responses of this process, counted for the status feed.
     pub traffic: Traffic,
     /// Whether the database accepts writes.
@@ -107,6 +110,7 @@ impl App {
             streams,
             stream_sources,
             metrics: Arc::default(),
+            replica: Replica::default(),
             traffic: Traffic::default(),
             writes: Writes::default(),
             access_log,
@@ -147,6 +151,7 @@ impl App {
         let mut page = self.metrics.render(&self.gauges());
         self.journal.meters.render(&mut page, |at| self.since(at), self.journal.ring.size());
         self.streams.meters.render(&mut page, self.streams.open());
+        self.replica.meters.render(&mut page);
         self.chain_meters.write(&mut page);
         page
     }

@@ -1,4 +1,4 @@
-//! The background jobs: catalog refresh, database notifications, scheduled score and research runs, the daily roll-up, the exposure
+//! The background jobs: catalog refresh, states for replicas, database notifications, scheduled score and research runs, the daily roll-up, the exposure
 //! graph, baskets, the journal and its streams, webhook fan-out and upkeep, samples of the service's status, updates of keys and
 //! facts for the edge, and operators' metrics.
 
@@ -11,6 +11,7 @@ use crate::graph::follow;
 use crate::journal::{retention, sequence, tail};
 use crate::metrics::{RunOutcome, database_metrics, process};
 use crate::panics::{caught, panic_text};
+use crate::replica;
 use crate::status::{sampler, writes};
 use crate::stream::maintenance;
 use crate::webhooks::{fanout, upkeep};
@@ -67,8 +68,9 @@ const RESTART: Duration = Duration::from_secs(1);
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All jobs, each with its name in the log.
-const JOBS: [(&str, Job); 25] = [
+const JOBS: [(&str, Job); 26] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
+    ("replica", |app, _| Box::pin(replica::keep_following(&app.catalog, &app.replica))),
     ("database notifications", |app, link| Box::pin(listen(app, link))),
     ("key updates", |app, link| Box::pin(send_key_updates(app, link))),
     ("tag versions", |app, link| Box::pin(send_tag_versions(app, link))),

@@ -19,6 +19,7 @@ pub mod listener;
 pub mod metrics;
 pub mod outbound;
 pub mod panics;
+pub mod replica;
 pub mod status;
 pub mod stream;
 pub mod telemetry;

@@ -43,7 +43,8 @@ pub struct Changes {
 impl Catalog {
     /// The catalog after `changes`. Rows that did not change are shared with `previous`.
     pub fn build(previous: Option<&Catalog>, changes: Changes) -> anyhow::Result<Catalog> {
-        let Changes { timeline, version, vaults: changed, registry, markets, feeds, security, assets, withheld } = changes;
+        let Changes { timeline, version, vaults: changed, registry, markets, feeds, security, assets, withheld } =
+            changes;
         let assets = match assets {
             Some(facts) => Arc::new(Assets::build(facts)?),
             None => previous.map(|catalog| Arc::clone(&catalog.assets)).unwrap_or_default(),

@@ -50,6 +50,10 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
+/// How long an answer waits for tag versions that the edge knows and this process does not. The wait must be far shorter than the time for
+/// which the edge waits for the answer.
+pub const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// The catalog in use, replaced as a whole at each refresh.
 #[derive(Debug, Default)]
 pub struct LiveCatalog {
@@ -121,6 +125,11 @@ impl LiveCatalog {
             let _ = timeout(patience, there).await;
         }
         self.tags()
+    }
+
+    /// The refreshes that ended: changes after each.
+    pub fn refreshes(&self) -> watch::Receiver<(u64, TagVersions)> {
+        self.ended.subscribe()
     }
 
     /// Begins a refresh; returns its number.

@@ -7,6 +7,7 @@
 use super::credential::KeyDigest;
 use super::plan::KeyRecord;
 use crate::model::ids::ChainId;
+use crate::replica::{SegmentName, StateId};
 use crate::route::TagVersions;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -25,6 +26,12 @@ pub const USAGE: &str = "/__edge/usage";
 pub const ALIVE: &str = "/__edge/alive";
 /// Path on the origin's edge listener: reports how many requests the edge answered without the origin. [`EdgeAnswers`] → 204.
 pub const EDGE_ANSWERS: &str = "/__edge/answers";
+/// Path on the origin's edge listener: leads a replica to the current state. [`ReplicaAsk`] → the bytes of a [`crate::replica::Update`]; 409
+/// if the origin makes documents of another format.
+pub const REPLICA: &str = "/__edge/replica";
+/// Path on the origin's edge listener: segments of a replica. [`SegmentsAsk`] → the segments, as [`segments_of`] reads them; 409 as for
+/// [`REPLICA`].
+pub const SEGMENTS: &str = "/__edge/segments";
 /// Path at the edge: announces a changed key. [`KeyUpdate`] → 204 once no isolate can use the older record.
 pub const KEY_UPDATE_PATH: &str = "/__origin/keys";
 /// Path at the edge: announces changed facts. [`TagInvalidation`] → 204 once no isolate serves an older cached response as current.
@@ -32,6 +39,12 @@ pub const TAG_INVALIDATION_PATH: &str = "/__origin/tags";
 
 /// Largest body of a message, in bytes. The largest message is a usage batch: one day with one row for each endpoint.
 pub const MESSAGE_BYTES: usize = 64 * 1024;
+
+/// Most names in a [`SegmentsAsk`].
+pub const SEGMENTS_PER_ASK: usize = 512;
+
+/// Most bytes of an answer to a [`SegmentsAsk`]. Segments that do not fit are left empty and asked for again.
+pub const SEGMENTS_BYTES: usize = 8 << 20;
 
 /// Prefix of the names under which an edge stores reserved requests in its table of counts. Reserved requests are not usage. An edge that
 /// was rolled back to a release without reservations reports these rows as usage, so the origin ignores them.
@@ -159,6 +172,48 @@ pub struct AnsweredMinute {
     pub failed: u64,
 }
 
+/// The edge's question what leads its replica to the current state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaAsk {
+    /// [`crate::replica::FORMAT`] of the release that asks.
+    pub format: u16,
+    /// The state of the replica; `None` if it has no rows.
+    pub have: Option<StateId>,
+    /// The tag versions that the answer should include. The origin waits for them at most a second, and says in the stamp what the answer
+    /// includes.
+    pub covering: TagVersions,
+    /// Whether the manifest is wanted, even if `have` could be led to the current state by deltas.
+    pub whole: bool,
+}
+
+/// The edge's request for segments that a manifest names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentsAsk {
+    /// [`crate::replica::FORMAT`] of the release that asks.
+    pub format: u16,
+    /// At most [`SEGMENTS_PER_ASK`] names.
+    pub names: Vec<SegmentName>,
+}
+
+/// Appends one segment to the answer to a [`SegmentsAsk`]: its length (four bytes, little-endian) and its bytes. An empty one stands for a
+/// segment that the origin does not have, or that did not fit.
+pub fn put_segment(bytes: &[u8], out: &mut Vec<u8>) {
+    // An answer has far less than 4 GiB.
+    out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// The segments in the answer to a [`SegmentsAsk`], in the order of the names; empty ones were not sent. `None` if the answer is malformed.
+pub fn segments_of(answer: &[u8]) -> Option<Vec<&[u8]>> {
+    let (mut rest, mut segments) = (answer, Vec::new());
+    while let Some((length, others)) = rest.split_first_chunk::<4>() {
+        let (segment, others) = others.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+        segments.push(segment);
+        rest = others;
+    }
+    rest.is_empty().then_some(segments)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,7 +227,9 @@ mod tests {
 
     #[test]
     fn message_paths_are_not_public_routes() {
-        for path in [KEY_LOOKUP_PATH, USAGE, EDGE_ANSWERS, ALIVE, KEY_UPDATE_PATH, TAG_INVALIDATION_PATH] {
+        let messages =
+            [USAGE, EDGE_ANSWERS, ALIVE, REPLICA, SEGMENTS, KEY_LOOKUP_PATH, KEY_UPDATE_PATH, TAG_INVALIDATION_PATH];
+        for path in messages {
             let public = crate::route::match_route(Some(crate::route::Method::Post), path);
             assert!(matches!(public, crate::route::Matching::NotFound), "{path}");
         }
@@ -232,13 +289,27 @@ mod tests {
     }
 
     #[test]
+    fn a_request_for_the_most_segments_fits_in_a_message_and_the_answer_is_read_back() {
+        let names = alloc::vec![SegmentName::of(b"x"); SEGMENTS_PER_ASK];
+        let ask = SegmentsAsk { format: u16::MAX, names };
+        assert!(serde_json::to_string(&ask).unwrap().len() < MESSAGE_BYTES);
+        let mut answer = Vec::new();
+        for segment in [b"one".as_slice(), b"", b"three"] {
+            put_segment(segment, &mut answer);
+        }
+        assert_eq!(segments_of(&answer), Some(alloc::vec![b"one".as_slice(), b"", b"three"]));
+        assert!((1..answer.len()).all(|end| segments_of(&answer[..end]).is_none_or(|all| all.len() < 3)));
+    }
+
+    #[test]
     fn a_message_reads_back_as_written() {
         let question = KeyLookup { digest: KeyDigest::of("x"), shown: "pk_live_0123".into(), text: None };
         let text = serde_json::to_string(&question).unwrap();
         assert_eq!(serde_json::from_str::<KeyLookup>(&text).unwrap(), question);
         let news = TagInvalidation { versions: TagVersions::parse("events=7"), withheld: None };
         assert_eq!(serde_json::to_string(&news).unwrap(), "{\"versions\":\"events=7\"}");
-        let news = TagInvalidation { versions: TagVersions::parse("vaults=8"), withheld: Some(alloc::vec![ChainId(10)]) };
+        let news =
+            TagInvalidation { versions: TagVersions::parse("vaults=8"), withheld: Some(alloc::vec![ChainId(10)]) };
         let text = serde_json::to_string(&news).unwrap();
         assert_eq!(text, "{\"versions\":\"vaults=8\",\"withheld\":[10]}");
         assert_eq!(serde_json::from_str::<TagInvalidation>(&text).unwrap(), news);

@@ -25,6 +25,9 @@ use std::sync::LazyLock;
 /// Content type of Prometheus' text format.
 pub const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
+/// Content type of bytes in a format of our own.
+const OCTETS: &str = "application/octet-stream";
+
 /// Usual number of response headers, including the `Date` and `Connection` that the server adds.
 const HEADERS: usize = 10;
 
@@ -103,6 +106,11 @@ impl Answer {
     /// Plain text, not cacheable.
     pub fn text(content_type: &'static str, body: String) -> Self {
         Answer { content_type, ..Self::json(body.into_bytes()) }
+    }
+
+    /// Bytes of a format of our own, not cacheable.
+    pub fn octets(body: HashedBody) -> Self {
+        Answer { content_type: OCTETS, body: Content::HashedBody(body), ..Self::json(Bytes::new()) }
     }
 
     /// JSON bytes with their ETag and the data version that they were made from.

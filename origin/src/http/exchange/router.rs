@@ -1,6 +1,7 @@
 //! Dispatch from a row of the route table to its handler. The match has no catch-all arm, so a route without a handler does not compile.
 
 use crate::app::App;
+use crate::catalog::CATCH_UP_TIMEOUT;
 use crate::http::assets::{self, rwa};
 use crate::http::baskets::{self, indices, reference_rates};
 use crate::http::events::{self, critical};
@@ -29,11 +30,6 @@ use rds_shared::route::unknown::{refuse_unknown_values, unknown_values};
 use rds_shared::route::{Matching, Query, Route, RouteId, Tag, TagVersions, is_graph_path};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a response waits for a tag version that the edge knows and this process does not. The wait must be far shorter than the time
-/// for which the edge waits for the response.
-const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Checks that `principal` may call the matched route, parses the request and calls the route's handler.
 pub async fn route(

@@ -83,7 +83,9 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
         RequestOrigin::Caller(principal) => {
             router::route(server, matching, principal, &head, held.bytes.clone(), trace).await
         }
-        RequestOrigin::Edge => Box::pin(edge_messages::take(&server.app, &head, &held.bytes, trace)).await,
+        RequestOrigin::Edge => {
+            Box::pin(edge_messages::take(&server.app, &head, &held.bytes, vouched.key(), trace)).await
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Messages of the edge itself: key look-ups, usage counts, and counts of responses that the edge gave without the origin.
+//! Messages of the edge itself: key look-ups, usage counts, counts of responses that the edge gave without the origin, and requests for its
+//! replica.
 //!
 //! Their paths are not part of the public interface. A signed message has the edge itself as its principal; a caller's request
 //! never has that principal.
@@ -7,15 +8,17 @@ use crate::app::App;
 use crate::edge_link::outbox;
 use crate::http::exchange::answer::{Answer, Failure, wrong_method};
 use crate::http::exchange::trace::Trace;
+use crate::http::listeners::edge_replica;
 use crate::keys::known::{self, LookupError};
 use crate::keys::usage::{self, Applied, Batch};
 use crate::metrics::{Caller, Label};
 use axum::http::Method;
 use axum::http::request::Parts;
+use rds_shared::access::AssertionKey;
 use rds_shared::access::credential::{CredentialText, Kind};
 use rds_shared::access::link::{
-    ALIVE, EDGE_ANSWERS, EDGE_ANSWERS_MINUTES, EdgeAnswers, KEY_LOOKUP_PATH, KeyLookup, KeyLookupResponse, USAGE,
-    UsageBatch,
+    ALIVE, EDGE_ANSWERS, EDGE_ANSWERS_MINUTES, EdgeAnswers, KEY_LOOKUP_PATH, KeyLookup, KeyLookupResponse, REPLICA,
+    SEGMENTS, USAGE, UsageBatch,
 };
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
@@ -28,9 +31,17 @@ use std::sync::atomic::Ordering::Relaxed;
 const RETRY_AFTER_SECONDS: u32 = 2;
 
 /// Answers a message. The edge itself may not call public routes: every other path is unknown.
-pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Result<Answer, Failure> {
+///
+/// `key` signed the message.
+pub async fn take(
+    app: &App,
+    head: &Parts,
+    body: &[u8],
+    key: &AssertionKey,
+    trace: &mut Trace,
+) -> Result<Answer, Failure> {
     let path = head.uri.path();
-    if ![KEY_LOOKUP_PATH, USAGE, EDGE_ANSWERS, ALIVE].contains(&path) {
+    if ![KEY_LOOKUP_PATH, USAGE, EDGE_ANSWERS, ALIVE, REPLICA, SEGMENTS].contains(&path) {
         return Err(ApiError::not_found("route").into());
     }
     (trace.label, trace.caller) = (Label::EdgeMessage, Caller::Edge);
@@ -43,6 +54,8 @@ pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Re
     match path {
         KEY_LOOKUP_PATH => question(app, &read(body)?).await,
         EDGE_ANSWERS => answered(app, &read(body)?).await,
+        REPLICA => edge_replica::update(app, body, key).await,
+        SEGMENTS => edge_replica::segments(app, body).await,
         _ => counted(app, read(body)?).await,
     }
 }
@@ -51,7 +64,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|error| ApiError::new(ErrorCode::InvalidBody, error.to_string()))
 }
 
-fn bad_field(name: &'static str, reason: &str) -> ApiError {
+pub(super) fn bad_field(name: &'static str, reason: &str) -> ApiError {
     ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, name, reason)])
 }
 

@@ -5,6 +5,7 @@ pub mod admin_token;
 pub mod assertion;
 pub mod edge;
 pub mod edge_messages;
+pub mod edge_replica;
 pub mod ingest;
 pub mod relay;
 pub mod relay_lookups;

@@ -26,11 +26,11 @@ pub const USAGE: &str = "/__edge/usage";
 pub const ALIVE: &str = "/__edge/alive";
 /// Path on the origin's edge listener: reports how many requests the edge answered without the origin. [`EdgeAnswers`] → 204.
 pub const EDGE_ANSWERS: &str = "/__edge/answers";
-/// Path on the origin's edge listener: leads a replica to the current state. [`ReplicaAsk`] → the bytes of a [`crate::replica::Update`]; 409
-/// if the origin makes documents of another format.
+/// Path on the origin's edge listener: what leads to the current state of the replica. [`ReplicaAsk`] → the bytes of an
+/// [`crate::replica::Update`].
 pub const REPLICA: &str = "/__edge/replica";
-/// Path on the origin's edge listener: segments of a replica. [`SegmentsAsk`] → the segments, as [`segments_of`] reads them; 409 as for
-/// [`REPLICA`].
+/// Path on the origin's edge listener: segments of the replica. [`SegmentsAsk`] → each segment in the order asked for, preceded by its length
+/// (four bytes, little-endian); length 0 for one that the origin does not have, or that would make the answer too long.
 pub const SEGMENTS: &str = "/__edge/segments";
 /// Path at the edge: announces a changed key. [`KeyUpdate`] → 204 once no isolate can use the older record.
 pub const KEY_UPDATE_PATH: &str = "/__origin/keys";
@@ -115,6 +115,31 @@ pub struct TagInvalidation {
     pub withheld: Option<Vec<ChainId>>,
 }
 
+/// The edge's request for what leads to the current state of the replica.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaAsk {
+    /// [`crate::replica::FORMAT`] of the asker; 409 if the origin has another one.
+    pub format: u16,
+    /// The state that the asker has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub have: Option<StateId>,
+    /// The tag versions that the answer should include. The origin waits a short while for them.
+    #[serde(default)]
+    pub covering: TagVersions,
+    /// Whether the asker wants the manifest of the current state rather than deltas.
+    #[serde(default)]
+    pub whole: bool,
+}
+
+/// The edge's request for segments of the replica.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentsAsk {
+    /// [`crate::replica::FORMAT`] of the asker; 409 if the origin has another one.
+    pub format: u16,
+    /// At most [`SEGMENTS_PER_ASK`].
+    pub names: Vec<SegmentName>,
+}
+
 /// Requests of one key, counted at the edge where they were admitted.
 ///
 /// A source numbers its batches from 1 and repeats a batch until it is acknowledged; the origin applies each batch once.
@@ -170,29 +195,6 @@ pub struct AnsweredMinute {
     pub refused: u64,
     /// 5xx.
     pub failed: u64,
-}
-
-/// The edge's question what leads its replica to the current state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplicaAsk {
-    /// [`crate::replica::FORMAT`] of the release that asks.
-    pub format: u16,
-    /// The state of the replica; `None` if it has no rows.
-    pub have: Option<StateId>,
-    /// The tag versions that the answer should include. The origin waits for them at most a second, and says in the stamp what the answer
-    /// includes.
-    pub covering: TagVersions,
-    /// Whether the manifest is wanted, even if `have` could be led to the current state by deltas.
-    pub whole: bool,
-}
-
-/// The edge's request for segments that a manifest names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SegmentsAsk {
-    /// [`crate::replica::FORMAT`] of the release that asks.
-    pub format: u16,
-    /// At most [`SEGMENTS_PER_ASK`] names.
-    pub names: Vec<SegmentName>,
 }
 
 /// Appends one segment to the answer to a [`SegmentsAsk`]: its length (four bytes, little-endian) and its bytes. An empty one stands for a

@@ -24,9 +24,9 @@ pub async fn update(app: &App, body: &[u8], key: &AssertionKey) -> Result<Answer
     let format = fields.format()?;
     let ask = ReplicaAsk {
         format,
-        have: fields.take("have")?,
-        covering: fields.take("covering")?,
-        whole: fields.take("whole")?,
+        have: fields.take_or_default("have")?,
+        covering: fields.take_or_default("covering")?,
+        whole: fields.take_or_default("whole")?,
     };
     // Refuses while the service is starting.
     app.catalog.get()?;
@@ -62,6 +62,11 @@ impl Fields {
     fn take<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<T, ApiError> {
         serde_json::from_value(self.0.remove(name).unwrap_or_default())
             .map_err(|error| bad_field(name, &error.to_string()))
+    }
+
+    /// Like [`Self::take`]; the default if the field is missing.
+    fn take_or_default<T: DeserializeOwned + Default>(&mut self, name: &'static str) -> Result<T, ApiError> {
+        if self.0.contains_key(name) { self.take(name) } else { Ok(T::default()) }
     }
 
     /// The format, which must be that of this release.

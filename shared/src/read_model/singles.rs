@@ -18,33 +18,21 @@ pub(super) const LOSS_COVERAGE: &str = "loss_coverage";
 pub(super) const RWA_FACETS: &str = "rwa_facets";
 pub(super) const STATS: &str = "stats";
 
-/// The rows, in ascending order of keys.
-pub fn rows(
-    facets: &AssetFacets,
-    rwa_facets: &AssetFacets,
-    coverage: &Coverage,
-    stats: &Stats,
-) -> Result<Vec<Row>, serde_json::Error> {
-    Ok([
-        facets_row(ASSET_FACETS, facets)?,
-        coverage_row(coverage)?,
-        facets_row(RWA_FACETS, rwa_facets)?,
-        stats_row(stats)?,
-    ]
-    .to_vec())
+/// The rows of the facets of all assets, and of real-world assets.
+pub fn facets_rows(assets: &AssetFacets, rwa: &AssetFacets) -> Result<[Row; 2], serde_json::Error> {
+    let row = |key: &str, data| rows::row(key.as_bytes(), &serde_json::to_vec(&Data { data })?);
+    Ok([row(ASSET_FACETS, assets)?, row(RWA_FACETS, rwa)?])
 }
 
-fn facets_row(key: &str, facets: &AssetFacets) -> Result<Row, serde_json::Error> {
-    rows::row(key.as_bytes(), &serde_json::to_vec(&Data { data: facets })?)
-}
-
-fn stats_row(stats: &Stats) -> Result<Row, serde_json::Error> {
+/// The row of the platform's totals.
+pub fn stats_row(stats: &Stats) -> Result<Row, serde_json::Error> {
     let mut content = Vec::new();
     EncodedRow::encode(stats, None)?.write_record(&mut content);
     rows::row(STATS.as_bytes(), &content)
 }
 
-fn coverage_row(coverage: &Coverage) -> Result<Row, serde_json::Error> {
+/// The row of the loss board's coverage.
+pub fn coverage_row(coverage: &Coverage) -> Result<Row, serde_json::Error> {
     let mut content = Vec::new();
     record::put_optional_text(coverage.source.as_deref(), &mut content);
     for number in [coverage.total, coverage.evidence_covered, coverage.transaction_covered] {

@@ -4,7 +4,7 @@ use super::state::{Advanced, State};
 use crate::catalog::Catalog;
 use rds_engine::clock::Stopwatch;
 use rds_shared::model::ids::ChainId;
-use rds_shared::read_model::ReadModel;
+use rds_shared::read_model::chain_of;
 use rds_shared::replica::{Change, Delta, Family, Rows, StateId};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -137,7 +137,7 @@ fn without_rows(withheld: &[ChainId], rows: &Rows) -> Vec<ChainId> {
     }
     let mut chains = BTreeSet::new();
     for family in Family::ALL {
-        chains.extend(rows.of(family).iter().filter_map(|row| ReadModel::chain_of(family, row)));
+        chains.extend(rows.of(family).iter().filter_map(|row| chain_of(family, row)));
     }
     withheld.iter().filter(|chain| !chains.contains(chain)).copied().collect()
 }

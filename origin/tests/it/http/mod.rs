@@ -10,6 +10,7 @@ pub mod odd_texts;
 pub mod read_model;
 pub mod relay;
 pub mod replays;
+pub mod replica;
 pub mod response_cache;
 pub mod shown_instants;
 pub mod tag_messages;

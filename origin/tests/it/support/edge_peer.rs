@@ -42,7 +42,7 @@ struct Inside {
     /// Number of verified tag invalidations.
     asked_tags: watch::Sender<usize>,
     acknowledged: Mutex<Vec<KeyUpdate>>,
-    acknowledged_tags: Mutex<Vec<TagVersions>>,
+    acknowledged_tags: Mutex<Vec<TagInvalidation>>,
     /// The highest tag versions ever received; a restore of the database does not reduce them.
     known: Mutex<TagVersions>,
 }
@@ -101,6 +101,11 @@ impl EdgePeer {
 
     /// The acknowledged tag versions, in order.
     pub fn acknowledged_tags(&self) -> Vec<TagVersions> {
+        self.acknowledged_updates().into_iter().map(|update| update.versions).collect()
+    }
+
+    /// The acknowledged tag invalidations, in order.
+    pub fn acknowledged_updates(&self) -> Vec<TagInvalidation> {
         self.inside.acknowledged_tags.lock().unwrap().clone()
     }
 
@@ -147,9 +152,10 @@ async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> (StatusCod
         Mood::Acknowledges => {
             let mut said = HeaderMap::new();
             if is_of_tags {
-                let versions = read::<TagInvalidation>(&body).versions;
+                let update: TagInvalidation = read(&body);
+                let versions = update.versions;
                 if !versions.is_empty() {
-                    edge.acknowledged_tags.lock().unwrap().push(versions);
+                    edge.acknowledged_tags.lock().unwrap().push(update);
                 }
                 let mut known = edge.known.lock().unwrap();
                 known.raise_to(&versions);

@@ -37,7 +37,9 @@ impl NextRows {
         }
         let is_unchanged = rows.len() == previous.len() && rows.iter().zip(&**previous).all(|(a, b)| a.is_same(b));
         let rows = if is_unchanged { Arc::clone(previous) } else { Arc::new(rows) };
-        self.next.set(family, rows).with_context(|| format!("two rows of the family {} have the same key", family.name()))
+        self.next
+            .set(family, rows)
+            .with_context(|| format!("two rows of the family {} have the same key", family.name()))
     }
 
     /// Replaces some rows of a family, and adds those whose keys it does not have yet.

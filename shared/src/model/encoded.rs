@@ -7,8 +7,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::vault::freshness_seconds;
-use crate::wire::page::write_u64;
 use crate::wire::SharedBytes;
+use crate::wire::page::write_u64;
 use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
 

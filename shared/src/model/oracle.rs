@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use super::ids::{Address, ChainId};
 use crate::rules::oracles::{self, FeedStatus};
 use crate::scoring::named_enum;
-use crate::wire::page::write_u64;
 use crate::wire::SharedBytes;
+use crate::wire::page::write_u64;
 use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
 

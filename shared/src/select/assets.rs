@@ -201,8 +201,7 @@ impl AssetIndex {
             instrument_type: index.add_words(rows().map(|asset| asset.instrument_type), false),
             review_status: index.add_words(rows().map(|asset| Some(asset.review_status.as_str())), false),
             tier: index.add_words(rows().map(|asset| Some(tier(asset.risk_tier))), false),
-            regulatory_wrapper: index
-                .add_words(rows().map(|asset| asset.regulatory_wrapper.or(Some(UNKNOWN))), false),
+            regulatory_wrapper: index.add_words(rows().map(|asset| asset.regulatory_wrapper.or(Some(UNKNOWN))), false),
             kyc_gate: index.add_words(rows().map(|asset| asset.kyc_gate.map(KycGate::as_str)), false),
             defi_instrument: index.add_flags(rows().map(|asset| is_defi_instrument(asset.category))),
             headline,
@@ -252,4 +251,4 @@ pub fn is_rwa(category: AssetCategory) -> bool {
 
 #[cfg(test)]
 #[path = "assets_tests.rs"]
-mod tests;
+pub(crate) mod tests;

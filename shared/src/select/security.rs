@@ -48,7 +48,10 @@ impl<'a> EventColumns<'a> {
 
     /// Appends the columns as a record.
     pub fn write(&self, out: &mut Vec<u8>) {
-        record::put_flags([self.chain_id.is_some(), self.affects_tracked_universe, self.loss_amount_usd.is_some()], out);
+        record::put_flags(
+            [self.chain_id.is_some(), self.affects_tracked_universe, self.loss_amount_usd.is_some()],
+            out,
+        );
         record::put_variable(self.chain_id.map_or(0, |chain| chain.0), out);
         record::put_optional_text(self.chain_slug, out);
         record::put_bytes(self.source.as_bytes(), out);

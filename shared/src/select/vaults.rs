@@ -251,8 +251,7 @@ impl Columns {
             single_exposure: index.add_flags(rows().map(|vault| vault.traits.single_exposure)),
             no_il: index.add_flags(rows().map(|vault| vault.traits.no_il)),
             audited: index.add_flags(rows().map(|vault| vault.is_audited)),
-            high_confidence: index
-                .add_flags(rows().map(|vault| is_high_confidence(vault.total_score, vault.apr_net))),
+            high_confidence: index.add_flags(rows().map(|vault| is_high_confidence(vault.total_score, vault.apr_net))),
         }
     }
 }

@@ -146,12 +146,7 @@ impl Assets {
 }
 
 /// The row of an asset in one of the lists, which shows `listed`, with `row` in it. The age of an AUM figure counts from `aum_of`.
-fn encoded(
-    asset: &Asset,
-    row: &AssetRow,
-    listed: &impl Serialize,
-    aum_of: Option<Timestamp>,
-) -> anyhow::Result<Row> {
+fn encoded(asset: &Asset, row: &AssetRow, listed: &impl Serialize, aum_of: Option<Timestamp>) -> anyhow::Result<Row> {
     let id = row.asset_id.parse().context("the id of an asset is not a number")?;
     let encoded = EncodedAsset::encode(listed, asset.renewal, aum_of)?;
     Ok(asset_row(id, &AssetColumns::of(row, &asset.chain_slug), &encoded)?)

@@ -3,12 +3,14 @@
 use super::assets::Assets;
 use super::changes::ChangeFeeds;
 use super::rollup::Rollup;
+use super::rows::NextRows;
 use super::vault::Vault;
 use super::{Catalog, Markets, SecurityFacts, Symbols, feeds, security, stats};
+use anyhow::Context;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::read_model::ReadModel;
-use rds_shared::read_model::vaults::Vaults;
-use rds_shared::select::vaults::{VaultIndex, VaultRecord};
+use rds_shared::read_model::singles::stats_row;
+use rds_shared::replica::Family;
 use rds_store::assets::registry::AssetRegistry;
 use rds_store::markets::MarketFacts;
 use rds_store::markets::oracles::FeedRecord;
@@ -42,9 +44,10 @@ impl Catalog {
     /// The catalog after `changes`. Rows that did not change are shared with `previous`.
     pub fn build(previous: Option<&Catalog>, changes: Changes) -> anyhow::Result<Catalog> {
         let Changes { timeline, version, vaults: changed, registry, markets, feeds, security, assets } = changes;
-        let assets = match assets {
-            Some(facts) => Arc::new(Assets::build(facts)?),
-            None => previous.map(|catalog| Arc::clone(&catalog.assets)).unwrap_or_default(),
+        let mut rows = NextRows::new(previous.map(|catalog| catalog.model.rows()).unwrap_or_default());
+        let assets = match (assets, previous) {
+            (None, Some(catalog)) => Arc::clone(&catalog.assets),
+            (facts, _) => Arc::new(Assets::build(facts.unwrap_or_default(), &mut rows)?),
         };
         let mut vaults: BTreeMap<_, _> = previous
             .map(|catalog| &catalog.vaults)
@@ -58,20 +61,19 @@ impl Catalog {
                 vaults.remove(&facts.id);
                 continue;
             }
-            let vault = Vault::new(facts)?;
+            let earlier = previous.and_then(|catalog| catalog.vault(&facts.id));
+            let vault = Vault::new(facts, earlier.map(AsRef::as_ref))?;
             vaults.insert(vault.row.id.clone(), Arc::new(vault));
         }
         let vaults: Vec<Arc<Vault>> = vaults.into_values().collect();
         let active: Vec<Arc<Vault>> = vaults.iter().filter(|vault| vault.is_active).cloned().collect();
-        let records: Vec<VaultRecord<'_>> = active.iter().map(|vault| vault.record()).collect();
-        let index = VaultIndex::build(&records)?;
-        let encoded = active.iter().map(|vault| Arc::clone(&vault.encoded)).collect();
+        rows.set(Family::Vaults, active.iter().map(|vault| vault.encoded.row().clone()).collect())?;
         let mut by_address: HashMap<Address, Vec<Arc<Vault>>> = HashMap::with_capacity(vaults.len());
         for vault in &vaults {
             by_address.entry(vault.row.address.clone()).or_default().push(vault.clone());
         }
         let evidence = registry.evidence;
-        let (rollup, registries) = Rollup::new(registry, &active)?;
+        let rollup = Rollup::new(registry, &active, &mut rows)?;
         let facts = match (markets, previous) {
             (Some(facts), _) => Arc::new(facts),
             (None, Some(catalog)) => catalog.markets.facts(),
@@ -80,31 +82,21 @@ impl Catalog {
         let at = |chain: ChainId, address: &Address| {
             by_address.get(address)?.iter().find(|vault| vault.row.chain_id == chain).map(AsRef::as_ref)
         };
-        let (markets, market_list) = Markets::build(facts, at)?;
-        let feeds = match (feeds, previous) {
-            (Some(feeds), _) => Arc::new(feeds::build(feeds)?),
-            (None, Some(catalog)) => Arc::clone(&catalog.model.feeds),
-            (None, None) => Arc::default(),
-        };
-        let security = match (security, previous) {
-            (Some(facts), _) => Arc::new(security::build(&facts)?),
-            (None, Some(catalog)) => Arc::clone(&catalog.model.security),
-            (None, None) => Arc::default(),
-        };
-        let symbols = Symbols::build(&vaults, &active)?;
+        let markets = Markets::build(facts, at, &mut rows)?;
+        if let Some(feeds) = feeds.or_else(|| previous.is_none().then(Vec::new)) {
+            rows.set(Family::Feeds, feeds::rows(&feeds)?)?;
+        }
+        if let Some(facts) = security.or_else(|| previous.is_none().then(SecurityFacts::default)) {
+            security::encode(&facts, &mut rows)?;
+        }
+        let (symbols, symbol_rows) = Symbols::build(&vaults, &active)?;
+        rows.set(Family::Symbols, symbol_rows)?;
         let changes = ChangeFeeds::build(&vaults);
-        let stats = stats::encoded(&active, &symbols, &markets, &feeds, evidence)?;
-        let model = ReadModel {
-            version,
-            vaults: Arc::new(Vaults::new(encoded, index)),
-            registries: Arc::new(registries),
-            markets: Arc::new(market_list),
-            feeds,
-            assets: Arc::clone(&assets.lists),
-            security,
-            symbols: Arc::clone(symbols.rows()),
-            stats: Arc::new(stats),
-        };
+        let stats = stats::stats(&active, &rows, evidence);
+        rows.update(Family::Singles, [stats_row(&stats)?])?;
+        let earlier = previous.map(|catalog| (&catalog.model, catalog.model.rows()));
+        let earlier = earlier.as_ref().map(|(model, rows)| (*model, rows));
+        let model = ReadModel::from_rows(version, rows.rows(), earlier).context("the rows make no read model")?;
         Ok(Catalog { timeline, version, vaults, active, model, by_address, rollup, changes, markets, symbols, assets })
     }
 }

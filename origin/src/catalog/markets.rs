@@ -1,13 +1,15 @@
 //! Lending markets with their reserves: identity from the market's facts, figures from its member vaults.
 
 use super::Vault;
+use super::rows::NextRows;
+use anyhow::Context;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::market::{Market, MarketReserve, MarketShape, TotalsSource};
 use rds_shared::model::status::{BorrowStatus, TvlStatus};
-use rds_shared::read_model::markets::Markets as MarketList;
+use rds_shared::read_model::markets;
+use rds_shared::replica::{Family, Row};
 use rds_shared::rules::markets::{MarketTotals, ReserveReading, by_supply, totals};
-use rds_shared::select::markets::MarketIndex;
 use rds_shared::wire::Timestamp;
 use rds_store::markets::{MarketFacts, MarketRecord, ReserveRecord};
 use std::collections::BTreeSet;
@@ -26,7 +28,7 @@ pub struct Markets {
 pub struct MarketEntry {
     pub row: Market,
     /// `row`, encoded.
-    pub encoded: Arc<EncodedRow>,
+    pub encoded: EncodedRow,
     /// Largest supply first, including reserves that are shut down.
     pub reserves: Vec<MarketReserve>,
     /// Key of the market's stored facts, `{chain_id}:{address}`.
@@ -34,12 +36,13 @@ pub struct MarketEntry {
 }
 
 impl Markets {
-    /// Joins markets with the vaults that `vault_at` returns for their reserves' tokens. Pairs that their protocol does not list are left out.
-    /// Returns the encoded list beside the markets.
+    /// Joins markets with the vaults that `vault_at` returns for their reserves' tokens, and encodes the list. Pairs that their protocol does not
+    /// list are left out.
     pub(super) fn build<'v>(
         facts: Arc<MarketFacts>,
         vault_at: impl Fn(ChainId, &Address) -> Option<&'v Vault>,
-    ) -> Result<(Self, MarketList), serde_json::Error> {
+        rows: &mut NextRows,
+    ) -> anyhow::Result<Self> {
         let is_served = |market: &&MarketRecord| market.shape != MarketShape::Pair || market.is_protocol_listed;
         let served: Vec<&MarketRecord> = facts.markets.iter().filter(is_served).collect();
         let entry = |market: &MarketRecord| {
@@ -51,28 +54,17 @@ impl Markets {
             // Reserves are left out if their vault is inactive and was not shut down.
             let members =
                 members.filter(|member| member.vault.is_none_or(|vault| vault.is_active || vault.is_shutdown));
-            MarketEntry::new(market, members.collect())
+            MarketEntry::new(market, members.collect(), rows)
         };
-        let entries = served.iter().map(|market| entry(market)).collect::<Result<Vec<_>, _>>()?;
-        let slugs = served.iter().map(|market| market.chain_slug.as_str());
-        let rows: Vec<(&Market, &str)> = entries.iter().map(|entry| &entry.row).zip(slugs).collect();
-        let index = MarketIndex::build(&rows);
-        let encoded = entries.iter().map(|entry| Arc::clone(&entry.encoded)).collect();
-        Ok((Markets { facts: Arc::clone(&facts), entries }, MarketList::new(encoded, index)))
+        let entries = served.iter().map(|market| entry(market)).collect::<anyhow::Result<Vec<_>>>()?;
+        let (entries, encoded) = entries.into_iter().unzip();
+        rows.set(Family::Markets, encoded)?;
+        Ok(Markets { facts: Arc::clone(&facts), entries })
     }
 
     /// The facts, for the next catalog.
     pub(super) fn facts(&self) -> Arc<MarketFacts> {
         Arc::clone(&self.facts)
-    }
-
-    /// Number of served markets.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
     }
 
     /// The market with this id; letter case is ignored.
@@ -143,7 +135,8 @@ impl Member<'_> {
 }
 
 impl MarketEntry {
-    fn new(market: &MarketRecord, members: Vec<Member<'_>>) -> Result<Self, serde_json::Error> {
+    /// The market, and its row in the list: the one in `rows` if it did not change.
+    fn new(market: &MarketRecord, members: Vec<Member<'_>>, rows: &NextRows) -> anyhow::Result<(Self, Row)> {
         let (totals, totals_source) = match market.shape {
             MarketShape::Pair => (reported(market), TotalsSource::ProtocolApi),
             MarketShape::Pool | MarketShape::Spoke => {
@@ -155,12 +148,9 @@ impl MarketEntry {
         let mut reserves: Vec<MarketReserve> = members.iter().map(|member| member.reserve(market.chain_id)).collect();
         // The sort is stable: reserves of equal supply stay in name order.
         reserves.sort_by(|a, b| by_supply(a.supplied_usd, b.supplied_usd));
-        Ok(MarketEntry {
-            encoded: Arc::new(EncodedRow::encode(&row, None)?),
-            row,
-            reserves,
-            contract: market.contract.clone(),
-        })
+        let listed = rows.kept(Family::Markets, markets::row(&row, &market.chain_slug)?);
+        let encoded = markets::encoded(&listed).context("an encoded market cannot be read back")?;
+        Ok((MarketEntry { encoded, row, reserves, contract: market.contract.clone() }, listed))
     }
 
     /// The hubs that the market or one of its reserves is known to draw from.

@@ -19,6 +19,7 @@ pub mod histories;
 mod markets;
 pub mod refresh;
 mod rollup;
+mod rows;
 mod security;
 mod stats;
 mod symbols;

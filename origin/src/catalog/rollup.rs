@@ -1,17 +1,15 @@
 //! Chains, protocols and curators, with the totals of their active vaults.
 
 use super::Vault;
-use rds_shared::model::EncodedRow;
+use super::rows::NextRows;
 use rds_shared::model::chain::ChainRow;
 use rds_shared::model::curator::{ChainShare, CuratorRow};
 use rds_shared::model::ids::{ChainId, Namespace};
 use rds_shared::model::protocol::{ProtocolRow, ProtocolVersion};
-use rds_shared::read_model::listed::Listed;
-use rds_shared::read_model::registries::{self, Named, Registries};
-use rds_shared::select::curators::CuratorIndex;
+use rds_shared::read_model::registries::{chain_row, curator_row, protocol_row};
+use rds_shared::replica::Family;
 use rds_shared::wire::Timestamp;
 use rds_store::registry::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -86,8 +84,8 @@ impl Sum {
 }
 
 impl Rollup {
-    /// Computes the totals of the active vaults, which must be in ascending order of ids. Returns the encoded lists beside them.
-    pub(super) fn new(registry: Registry, active: &[Arc<Vault>]) -> Result<(Self, Registries), serde_json::Error> {
+    /// Computes the totals of the active vaults, which must be in ascending order of ids, and encodes the lists.
+    pub(super) fn new(registry: Registry, active: &[Arc<Vault>], rows: &mut NextRows) -> anyhow::Result<Self> {
         let (mut by_chain, mut by_protocol, mut by_curator) = (HashMap::new(), HashMap::new(), HashMap::new());
         for vault in active {
             by_chain.entry(vault.row.chain_id).or_insert_with(Sum::default).add(vault);
@@ -101,32 +99,32 @@ impl Rollup {
             .chains
             .into_iter()
             .map(|facts| {
-                let row = by_chain.remove(&facts.id).map(|sum| chain_row(&facts, &sum));
+                let row = by_chain.remove(&facts.id).map(|sum| chain(&facts, &sum));
                 (facts, row)
             })
             .collect();
         chains.sort_by(|(a, a_row), (b, b_row)| tvl_of(b_row).total_cmp(&tvl_of(a_row)).then(a.id.cmp(&b.id)));
-        let encoded_chains = chains.iter().map(|(facts, row)| encoded_chain(facts, row.as_ref()));
-        let encoded_chains = encoded_chains.collect::<Result<_, _>>()?;
-        let (mut rows, protocols): (Vec<_>, Vec<_>) = registry
+        let encoded = chains.iter().map(|(facts, row)| {
+            let identity = (facts.id, facts.slug.as_str(), facts.namespace);
+            chain_row(identity, row.as_ref())
+        });
+        rows.set(Family::Chains, encoded.collect::<Result<_, _>>()?)?;
+        let (protocol_rows, protocols): (Vec<_>, Vec<_>) = registry
             .protocols
             .into_iter()
             .map(|facts| protocol(by_protocol.remove(facts.id.as_str()).unwrap_or_default(), facts))
             .unzip();
-        rows.sort_by(|a, b| b.tvl.total_cmp(&a.tvl).then_with(|| a.id.cmp(&b.id)));
-        let encoded_protocols = rows.iter().map(|row| named(&row.id, row)).collect::<Result<_, _>>()?;
+        rows.set(Family::Protocols, protocol_rows.iter().map(protocol_row).collect::<Result<_, _>>()?)?;
         let curators = registry
             .curators
             .into_iter()
             .map(|facts| curator(by_curator.remove(facts.id.as_str()).unwrap_or_default(), facts));
         let mut curators: Vec<Curator> = curators.collect();
         curators.sort_by(|a, b| a.row.id.cmp(&b.row.id));
-        let curator_rows: Vec<&CuratorRow> = curators.iter().map(|curator| &curator.row).collect();
-        let index = CuratorIndex::build(&curator_rows);
-        let encoded_curators = curator_rows.iter().map(|row| named(&row.id, row)).collect::<Result<_, _>>()?;
-        let lists = Registries::new(encoded_chains, encoded_protocols, Listed::new(encoded_curators, index));
+        let encoded = curators.iter().map(|curator| curator_row(&curator.row));
+        rows.set(Family::Curators, encoded.collect::<Result<_, _>>()?)?;
         let chains = chains.into_iter().map(|(facts, _)| Chain { facts }).collect();
-        Ok((Rollup { chains, protocols, curators }, lists))
+        Ok(Rollup { chains, protocols, curators })
     }
 
     /// A chain by slug, ignoring letter case, or by number.
@@ -158,7 +156,7 @@ impl Rollup {
     }
 }
 
-fn chain_row(facts: &ChainFacts, sum: &Sum) -> ChainRow {
+fn chain(facts: &ChainFacts, sum: &Sum) -> ChainRow {
     ChainRow {
         chain_id: facts.id,
         slug: facts.slug.clone(),
@@ -172,15 +170,6 @@ fn chain_row(facts: &ChainFacts, sum: &Sum) -> ChainRow {
         tvl_usd: sum.tvl_usd,
         last_synced_at: sum.last_synced_at,
     }
-}
-
-fn encoded_chain(facts: &ChainFacts, row: Option<&ChainRow>) -> Result<registries::Chain, serde_json::Error> {
-    let row = row.map(|row| EncodedRow::encode(row, None)).transpose()?;
-    Ok(registries::Chain { id: facts.id, slug: facts.slug.clone(), namespace: facts.namespace, row })
-}
-
-fn named(id: &str, row: &impl Serialize) -> Result<Named, serde_json::Error> {
-    Ok(Named { id: id.to_owned(), row: EncodedRow::encode(row, None)? })
 }
 
 /// A protocol's list row, and its details.

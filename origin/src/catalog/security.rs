@@ -1,13 +1,11 @@
 //! The security registry's published rows and the loss board of the catalog.
 
-use rds_shared::model::EncodedRow;
+use super::rows::NextRows;
 use rds_shared::model::loss::{Coverage, LossRow};
 use rds_shared::model::security::SecurityEvent;
-use rds_shared::read_model::listed::Listed;
-use rds_shared::read_model::security::Security;
-use rds_shared::select::losses::LossIndex;
-use rds_shared::select::security::SecurityIndex;
-use serde::Serialize;
+use rds_shared::read_model::security::{event_row, loss_row};
+use rds_shared::read_model::singles::coverage_row;
+use rds_shared::replica::Family;
 
 /// The facts of both lists. Both are rebuilt together, because the board uses data of the registry.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,16 +16,10 @@ pub struct SecurityFacts {
     pub losses: Vec<LossRow>,
 }
 
-/// Encodes and indexes both lists.
-pub(super) fn build(facts: &SecurityFacts) -> Result<Security, serde_json::Error> {
+/// Encodes both lists.
+pub(super) fn encode(facts: &SecurityFacts, rows: &mut NextRows) -> anyhow::Result<()> {
     let SecurityFacts { events, losses } = facts;
-    Ok(Security {
-        events: Listed::new(encoded(events)?, SecurityIndex::build(events)),
-        losses: Listed::new(encoded(losses)?, LossIndex::build(losses)),
-        coverage: Coverage::of(losses),
-    })
-}
-
-fn encoded<T: Serialize>(rows: &[T]) -> Result<Vec<EncodedRow>, serde_json::Error> {
-    rows.iter().map(|row| EncodedRow::encode(row, None)).collect()
+    rows.set(Family::SecurityEvents, events.iter().map(event_row).collect::<Result<_, _>>()?)?;
+    rows.set(Family::Losses, losses.iter().map(loss_row).collect::<Result<_, _>>()?)?;
+    rows.update(Family::Singles, [coverage_row(&Coverage::of(losses))?])
 }

@@ -1,11 +1,11 @@
 //! Totals of the platform: one record, computed whenever the catalog is built.
 
-use super::{Markets, Symbols, Vault};
-use rds_shared::model::EncodedRow;
+use super::Vault;
+use super::rows::NextRows;
 use rds_shared::model::evidence::EvidenceCounts;
 use rds_shared::model::stats::{BasisTotal, CategoryTotal, ChainTotal, NamedTotal, Stats, TierShare};
 use rds_shared::model::status::TvlStatus;
-use rds_shared::read_model::feeds::Feeds;
+use rds_shared::replica::Family;
 use rds_shared::rules::portfolio::weighted_score;
 use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::ScoreBasis;
@@ -77,14 +77,9 @@ fn named(parts: Vec<(Named<'_>, Part)>) -> Vec<NamedTotal> {
     parts.into_iter().map(total).collect()
 }
 
-/// Computes and encodes the record. The active vaults must be in ascending order of ids, so that floating-point sums are reproducible.
-pub(super) fn encoded(
-    active: &[Arc<Vault>],
-    symbols: &Symbols,
-    markets: &Markets,
-    feeds: &Feeds,
-    evidence: EvidenceCounts,
-) -> Result<EncodedRow, serde_json::Error> {
+/// Computes the record. The active vaults must be in ascending order of ids, so that floating-point sums are reproducible.
+pub(super) fn stats(active: &[Arc<Vault>], lists: &NextRows, evidence: EvidenceCounts) -> Stats {
+    let listed = |family| lists.rows().of(family).len() as u64;
     let rows = || active.iter().map(|vault| &vault.row);
     let scored = || rows().filter_map(|row| Some((row.tvl_usd, row.total_score?)));
     let (weighted, weight) = rows()
@@ -94,7 +89,7 @@ pub(super) fn encoded(
     let by_protocol =
         parts(active, |vault| (Some(vault.row.protocol_id.as_str()), Some(vault.row.protocol_name.as_str())));
     let by_curator = parts(active, |vault| (vault.row.curator_id.as_deref(), vault.row.curator_name.as_deref()));
-    let stats = Stats {
+    Stats {
         vault_count: active.len() as u64,
         scored_vault_count: scored().count() as u64,
         priced_vault_count: rows().filter(|row| row.tvl_status == TvlStatus::Observed).count() as u64,
@@ -105,9 +100,9 @@ pub(super) fn encoded(
         chain_count: by_chain.len() as u64,
         protocol_count: by_protocol.len() as u64,
         curator_count: by_curator.iter().filter(|((id, _), _)| id.is_some()).count() as u64,
-        asset_count: symbols.rows().len() as u64,
-        market_count: markets.len() as u64,
-        oracle_feed_count: feeds.len() as u64,
+        asset_count: listed(Family::Symbols),
+        market_count: listed(Family::Markets),
+        oracle_feed_count: listed(Family::Feeds),
         last_synced_at: rows().filter_map(|row| row.last_synced_at).max(),
         by_tier: tiers(active),
         by_chain: by_chain
@@ -125,6 +120,5 @@ pub(super) fn encoded(
         by_score_basis: bases(active),
         evidence,
         by_strategy: categories(active, |vault| vault.row.strategy_type.as_deref()),
-    };
-    EncodedRow::encode(&stats, None)
+    }
 }

@@ -1,24 +1,23 @@
 //! Symbols of deposit assets: number of active vaults per symbol, and its spellings.
 
 use super::Vault;
-use rds_shared::model::EncodedRow;
 use rds_shared::model::symbol::AssetSymbol;
+use rds_shared::read_model;
+use rds_shared::replica::Row;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The symbols of all vaults, in upper case, with their spellings.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    /// One row for each symbol of an active vault; the symbols of the most vaults come first.
-    rows: Arc<[EncodedRow]>,
     spellings: HashMap<String, Vec<String>>,
     /// The upper-case symbol of every spelling.
     symbols: HashMap<String, String>,
 }
 
 impl Symbols {
-    /// Collects the symbols of `vaults`; only `active` ones are counted.
-    pub(super) fn build(vaults: &[Arc<Vault>], active: &[Arc<Vault>]) -> Result<Self, serde_json::Error> {
+    /// Collects the symbols of `vaults`; only `active` ones are counted. Returns the encoded rows of the symbols of active vaults beside them.
+    pub(super) fn build(vaults: &[Arc<Vault>], active: &[Arc<Vault>]) -> Result<(Self, Vec<Row>), serde_json::Error> {
         let mut spellings: BTreeMap<&str, u64> = BTreeMap::new();
         for symbol in vaults.iter().filter_map(|vault| vault.row.asset_symbol.as_deref()) {
             spellings.entry(symbol).or_default();
@@ -36,20 +35,14 @@ impl Symbols {
             let (shown, _) = spelled.iter().rev().max_by_key(|(_, count)| *count)?;
             (vault_count > 0).then(|| AssetSymbol { asset_symbol: (*shown).to_owned(), vault_count })
         };
-        let mut rows: Vec<AssetSymbol> = symbols.values().filter_map(row).collect();
-        rows.sort_by(|a, b| b.vault_count.cmp(&a.vault_count).then_with(|| a.asset_symbol.cmp(&b.asset_symbol)));
-        let rows = rows.iter().map(|row| EncodedRow::encode(row, None)).collect::<Result<_, _>>()?;
+        let rows = symbols.values().filter_map(row).map(|symbol| read_model::symbols::row(&symbol));
+        let rows = rows.collect::<Result<_, _>>()?;
         let owned = |spelled: Vec<(&str, u64)>| spelled.into_iter().map(|(text, _)| text.to_owned()).collect();
         let spellings: HashMap<String, Vec<String>> =
             symbols.into_iter().map(|(symbol, spelled)| (symbol, owned(spelled))).collect();
         let of_spelling = spellings.iter().flat_map(|(symbol, spelled)| spelled.iter().map(move |text| (text, symbol)));
         let symbols = of_spelling.map(|(text, symbol)| (text.clone(), symbol.clone())).collect();
-        Ok(Symbols { rows, spellings, symbols })
-    }
-
-    /// The rows of the list of symbols, encoded.
-    pub fn rows(&self) -> &Arc<[EncodedRow]> {
-        &self.rows
+        Ok((Symbols { spellings, symbols }, rows))
     }
 
     /// The spellings of an upper-case symbol; `None` if no vault has the symbol.

@@ -1,6 +1,5 @@
 //! A vault of the catalog: the row with every derived field, its encoded bytes, and further fields for filters.
 
-use rds_shared::model::EncodedRow;
 use rds_shared::model::money::{rounded_rate, rounded_usd};
 use rds_shared::model::vault::{RewardedVault, VaultRow};
 use rds_shared::model::vault_score::{ScoreFacts, VaultScoreRow};
@@ -8,7 +7,7 @@ use rds_shared::read_model::vaults::{EncodedVault, REWARDED_PROTOCOL};
 use rds_shared::rules::borrow::gross_interest_apy;
 use rds_shared::rules::liquidity::liquidity;
 use rds_shared::rules::real_yield::real_yield_share;
-use rds_shared::select::vaults::{VaultRecord, VaultTraits};
+use rds_shared::select::vaults::{VaultColumns, VaultTraits};
 use rds_shared::wire::{ChangeClock, Timestamp};
 use rds_store::registry::catalog::VaultFacts;
 use std::sync::Arc;
@@ -27,9 +26,6 @@ pub struct Vault {
     pub needs_risk_review: bool,
     /// Category of the deposit asset; `None` if the asset is not registered.
     pub asset_category: Option<String>,
-    chain_slug: String,
-    symbol: Option<String>,
-    traits: VaultTraits,
     /// The data version of the last change of the vault, its readings, its campaigns or its score.
     pub changed_version: i64,
     synced_version: i64,
@@ -38,39 +34,35 @@ pub struct Vault {
 }
 
 impl Vault {
-    /// Derives and encodes the row. Fails only if the row cannot be encoded as JSON.
-    pub fn new(facts: VaultFacts) -> Result<Self, serde_json::Error> {
+    /// Derives and encodes the row. The encoded rows are those of `previous`, an earlier state of the vault, if they are equal.
+    ///
+    /// Fails only if the row cannot be encoded as JSON.
+    pub fn new(facts: VaultFacts, previous: Option<&Vault>) -> Result<Self, serde_json::Error> {
         let row = row_of(&facts);
-        let listed = EncodedRow::encode(&row, row.last_synced_at)?;
         let run = ScoreFacts {
             is_active: facts.is_active,
             run_id: facts.score_run_id,
             computed_at: facts.score_computed_at,
             needs_risk_review: facts.needs_risk_review,
         };
-        let scores = EncodedRow::encode(&VaultScoreRow::of(&row, run), row.last_synced_at)?;
-        let rewarded = match facts.protocol_id == REWARDED_PROTOCOL {
-            true => {
-                let vault = RewardedVault { row: row.clone(), rewards: facts.rewards };
-                Some(EncodedRow::encode(&vault, row.last_synced_at)?)
-            }
-            false => None,
+        let is_rewarded = facts.protocol_id == REWARDED_PROTOCOL;
+        let rewarded = is_rewarded.then(|| RewardedVault { row: row.clone(), rewards: facts.rewards });
+        let traits = VaultTraits {
+            stablecoin: facts.is_stablecoin,
+            lsd: facts.is_lsd,
+            single_exposure: facts.single_exposure,
+            no_il: facts.no_il,
         };
+        let columns = VaultColumns::of(&row, &facts.chain_slug, facts.symbol.as_deref(), traits);
+        let encoded = EncodedVault::encode(&columns, &row, &VaultScoreRow::of(&row, run), rewarded.as_ref())?;
+        let kept = previous.map(|vault| &vault.encoded).filter(|earlier| earlier.row() == encoded.row());
         Ok(Vault {
+            encoded: kept.map_or_else(|| Arc::new(encoded), Arc::clone),
             row,
-            encoded: Arc::new(EncodedVault { listed, scores, rewarded }),
             is_active: facts.is_active,
             is_shutdown: facts.is_shutdown,
             needs_risk_review: facts.needs_risk_review,
             asset_category: facts.asset_category,
-            chain_slug: facts.chain_slug,
-            symbol: facts.symbol,
-            traits: VaultTraits {
-                stablecoin: facts.is_stablecoin,
-                lsd: facts.is_lsd,
-                single_exposure: facts.single_exposure,
-                no_il: facts.no_il,
-            },
             changed_version: facts.changed_version,
             synced_version: facts.synced_version,
             published_version: facts.published_version,
@@ -86,16 +78,6 @@ impl Vault {
                 Some((self.synced_version, self.row.last_synced_at.unwrap_or(self.identity_observed_at)))
             }
             ChangeClock::Score => self.published_version.zip(self.row.score_updated_at),
-        }
-    }
-
-    /// The fields that `shared::select` filters and sorts by.
-    pub fn record(&self) -> VaultRecord<'_> {
-        VaultRecord {
-            row: &self.row,
-            chain_slug: &self.chain_slug,
-            symbol: self.symbol.as_deref(),
-            traits: self.traits,
         }
     }
 }

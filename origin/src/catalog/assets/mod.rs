@@ -6,24 +6,26 @@ pub mod coverage;
 mod reviewers;
 mod row;
 
+use super::rows::NextRows;
+use anyhow::Context;
 use rds_engine::rwa::{identity, totals};
 use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::rwa::{CanonicalAum, Cents, Day, RwaMetrics, RwaRow, Universe};
-use rds_shared::read_model::assets::Assets as AssetLists;
-use rds_shared::read_model::listed::Listed;
-use rds_shared::read_model::response::PreencodedBody;
+use rds_shared::read_model::assets::asset_row;
+use rds_shared::read_model::singles::facets_rows;
+use rds_shared::replica::{Family, Row};
 use rds_shared::rules::rwa_totals::{CARRY_DAYS, Contribution, DAY, Deployment, IdentityStatus, ProductFigures};
 use rds_shared::scoring::asset::{AssetCategory, rwa_headline};
-use rds_shared::select::assets::{AssetIndex, AssetRecord, facets};
+use rds_shared::select::assets::{AssetColumns, facets};
 use rds_shared::wire::time::{Micros, Timestamp};
 use rds_store::StoreError;
 use rds_store::assets::AssetFacts;
 use rds_store::assets::registry::AssetRegistry;
 use rds_store::assets::rwa::{CandidateRow, ObservationRow, SourceRow};
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// An asset with the data of all its routes.
 #[derive(Debug)]
@@ -59,8 +61,6 @@ pub struct Assets {
     by_place: HashMap<(ChainId, Address), usize>,
     native: HashMap<ChainId, usize>,
     by_id: HashMap<String, usize>,
-    /// The lists, encoded.
-    pub lists: Arc<AssetLists>,
     sources: Vec<SourceRow>,
     candidates: Vec<CandidateRow>,
     day: Option<Timestamp>,
@@ -68,8 +68,8 @@ pub struct Assets {
 }
 
 impl Assets {
-    /// Builds the assets from `facts`.
-    pub fn build(facts: AssetRegistry) -> anyhow::Result<Assets> {
+    /// Builds the assets from `facts`, and encodes the lists.
+    pub(super) fn build(facts: AssetRegistry, rows: &mut NextRows) -> anyhow::Result<Assets> {
         let links = row::links(&facts.assets)?;
         let day = facts.day.map(|at| at.0);
         let mappings = identity::deployments(&facts.deployments, &facts.mappings);
@@ -90,32 +90,13 @@ impl Assets {
             let chain_slug = asset.chain_slug.clone();
             assets.add(Asset { row, renewal, discovery, rwa: side, chain_slug });
         }
-        let record = |asset: &'_ Asset| asset.row.risk_score;
-        let records: Vec<AssetRecord<'_>> = assets
-            .entries
-            .iter()
-            .map(|asset| AssetRecord { row: &asset.row, headline: record(asset), chain_slug: &asset.chain_slug })
-            .collect();
-        let index = AssetIndex::build(&records);
-        let rwa_records: Vec<AssetRecord<'_>> = assets
-            .rwa()
-            .map(|(asset, rwa)| AssetRecord {
-                row: &rwa.row.asset,
-                headline: rwa.row.asset.risk_score,
-                chain_slug: &asset.chain_slug,
-            })
-            .collect();
-        let rwa_index = AssetIndex::build(&rwa_records);
-        let enriched = assets.entries.iter().map(|asset| EncodedAsset::encode(&asset.row, asset.renewal, None));
-        let rwa = assets.rwa().map(|(asset, rwa)| EncodedAsset::encode(&rwa.row, asset.renewal, rwa.aum_of));
-        let lists = AssetLists {
-            enriched: Listed::new(enriched.collect::<Result<_, _>>()?, index),
-            rwa: Listed::new(rwa.collect::<Result<_, _>>()?, rwa_index),
-            facets: PreencodedBody::encode(&facets(assets.entries.iter().map(|asset| &asset.row)))?,
-            rwa_facets: PreencodedBody::encode(&facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?,
-            reviewers: facts.reviewers.iter().map(reviewers::encoded).collect::<Result<_, _>>()?,
-        };
-        assets.lists = Arc::new(lists);
+        let enriched = assets.entries.iter().map(|asset| encoded(asset, &asset.row, &asset.row, None));
+        let rwa = assets.rwa().map(|(asset, rwa)| encoded(asset, &rwa.row.asset, &rwa.row, rwa.aum_of));
+        rows.set(Family::Assets, enriched.collect::<anyhow::Result<_>>()?)?;
+        rows.set(Family::Rwa, rwa.collect::<anyhow::Result<_>>()?)?;
+        rows.set(Family::Reviewers, facts.reviewers.iter().map(reviewers::encoded).collect::<Result<_, _>>()?)?;
+        let all = facets(assets.entries.iter().map(|asset| &asset.row));
+        rows.update(Family::Singles, facets_rows(&all, &facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?)?;
         (assets.sources, assets.candidates) = (facts.sources, facts.candidates);
         Ok(assets)
     }
@@ -162,6 +143,13 @@ impl Assets {
     pub fn by_id(&self, asset_id: &str) -> Option<&Asset> {
         self.by_id.get(asset_id).and_then(|place| self.entries.get(*place))
     }
+}
+
+/// The row of an asset in one of the lists, which shows `listed`, with `row` in it. The age of an AUM figure counts from `aum_of`.
+fn encoded(asset: &Asset, row: &AssetRow, listed: &impl Serialize, aum_of: Option<Timestamp>) -> anyhow::Result<Row> {
+    let id = row.asset_id.parse().context("the id of an asset is not a number")?;
+    let encoded = EncodedAsset::encode(listed, asset.renewal, aum_of)?;
+    Ok(asset_row(id, &AssetColumns::of(row, &asset.chain_slug), &encoded)?)
 }
 
 fn real_world(

@@ -1,17 +1,16 @@
 //! Reviewers of the catalog, encoded twice: with an active key and without one.
 
 use rds_facts as facts;
-use rds_shared::model::EncodedRow;
 use rds_shared::model::attestation::{ALGORITHM, ReviewerKey, ReviewerRow};
-use rds_shared::read_model::assets::EncodedReviewer;
+use rds_shared::read_model::assets::{KeyPeriod, reviewer_row};
+use rds_shared::replica::Row;
 use rds_shared::wire::time::Micros;
 use rds_store::assets::attestations::ReviewerFacts;
 
-/// Encodes both rows of a reviewer.
-pub fn encoded(facts: &ReviewerFacts) -> Result<EncodedReviewer, serde_json::Error> {
-    let row = |is_active| EncodedRow::encode(&row(facts, is_active), None);
+/// Encodes a reviewer.
+pub fn encoded(facts: &ReviewerFacts) -> Result<Row, serde_json::Error> {
     let key_periods = facts.keys.iter().map(|key| (key.valid_from.0, key.valid_until.map(|until| until.0)));
-    Ok(EncodedReviewer { key_periods: key_periods.collect(), active: row(true)?, inactive: row(false)? })
+    reviewer_row(&row(facts, true), &row(facts, false), &key_periods.collect::<Vec<KeyPeriod>>())
 }
 
 fn row(facts: &ReviewerFacts, is_active: bool) -> ReviewerRow {

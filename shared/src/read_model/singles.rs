@@ -1,0 +1,69 @@
+//! What is one row by itself: the facets of the asset lists, the totals of the platform, and the coverage of the loss board.
+
+use super::encoding;
+use super::response::PreencodedBody;
+use crate::model::EncodedRow;
+use crate::model::facets::AssetFacets;
+use crate::model::loss::Coverage;
+use crate::model::money::Cents;
+use crate::model::stats::Stats;
+use crate::replica::Row;
+use crate::wire::Data;
+use crate::wire::record::{self, Reader};
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+
+pub(super) const ASSET_FACETS: &str = "asset_facets";
+pub(super) const LOSS_COVERAGE: &str = "loss_coverage";
+pub(super) const RWA_FACETS: &str = "rwa_facets";
+pub(super) const STATS: &str = "stats";
+
+/// The rows of the facets of all assets, and of real-world assets.
+pub fn facets_rows(assets: &AssetFacets, rwa: &AssetFacets) -> Result<[Row; 2], serde_json::Error> {
+    let row = |key: &str, data| encoding::row(key.as_bytes(), &serde_json::to_vec(&Data { data })?);
+    Ok([row(ASSET_FACETS, assets)?, row(RWA_FACETS, rwa)?])
+}
+
+/// The row of the platform's totals.
+pub fn stats_row(stats: &Stats) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    EncodedRow::encode(stats, None)?.write_record(&mut content);
+    encoding::row(STATS.as_bytes(), &content)
+}
+
+/// The row of the loss board's coverage.
+pub fn coverage_row(coverage: &Coverage) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    record::put_optional_text(coverage.source.as_deref(), &mut content);
+    for number in [coverage.total, coverage.evidence_covered, coverage.transaction_covered] {
+        record::put_variable(number, &mut content);
+    }
+    record::put_u64(coverage.total_loss.0.cast_unsigned(), &mut content);
+    record::put_instant(coverage.refreshed_at, &mut content);
+    record::put_instant(coverage.evidence_refreshed_at, &mut content);
+    encoding::row(LOSS_COVERAGE.as_bytes(), &content)
+}
+
+pub(super) fn read_facets(reader: Reader<'_>) -> Option<PreencodedBody> {
+    Some(PreencodedBody::of(reader.rest().to_owned()))
+}
+
+pub(super) fn read_stats(mut reader: Reader<'_>) -> Option<EncodedRow> {
+    EncodedRow::read_record(&mut reader, None).filter(|_| reader.is_at_end())
+}
+
+pub(super) fn read_coverage(mut reader: Reader<'_>) -> Option<Coverage> {
+    let source = reader.optional_text()?.map(ToOwned::to_owned);
+    let (total, evidence_covered, transaction_covered) = (reader.variable()?, reader.variable()?, reader.variable()?);
+    let total_loss = Cents(reader.i64()?);
+    let (refreshed_at, evidence_refreshed_at) = (reader.instant()?, reader.instant()?);
+    reader.is_at_end().then_some(Coverage {
+        source,
+        total,
+        total_loss,
+        refreshed_at,
+        evidence_covered,
+        transaction_covered,
+        evidence_refreshed_at,
+    })
+}

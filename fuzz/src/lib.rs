@@ -18,6 +18,7 @@
 //! | [`urls`] | webhook targets | an accepted target parses back to itself and is public |
 //! | [`abi`] | contracts' return data | a decoded value encodes to data that decodes to the same value |
 //! | [`reader`] | answers of the chain reader | an accepted answer is of the requested block, and keeps every record |
+//! | [`replica`] | the documents of the edge's replica | a delta leads to the state that it names or nowhere |
 //! | [`follow`] | reported blocks | the kept blocks are a chain, and a final block never leaves it |
 //! | [`logs`] | answers to `eth_getLogs` | an accepted list is what was asked for, in the order of the chain |
 //! | [`adapters`] | contracts' answers as readings of a protocol | lists keep their bounds, and parts are of one whole |
@@ -37,6 +38,7 @@ pub mod logs;
 pub mod observations;
 pub mod query;
 pub mod reader;
+pub mod replica;
 pub mod signatures;
 pub mod target;
 pub mod urls;
@@ -59,6 +61,7 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     ("urls", urls::holds),
     ("abi", abi::holds),
     ("reader", reader::holds),
+    ("replica", replica::holds),
     ("follow", follow::holds),
     ("logs", logs::holds),
     ("adapters", adapters::holds),

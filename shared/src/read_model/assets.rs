@@ -3,16 +3,15 @@
 //! Fields that need a key are emptied in lists by [`View`]. The content class is part of every ETag, so that an ETag obtained with a key
 //! confirms nothing to a caller without one.
 
+use super::encoding;
 use super::envelope;
 use super::listed::{Listed, read_rows};
 use super::request::{Request, RowRequest};
 use super::response::{PreencodedBody, Response};
-use super::rows::{self, Source};
-use super::singles;
 use crate::model::asset_encoded::View;
 use crate::model::attestation::ReviewerRow;
 use crate::model::{EncodedAsset, EncodedRow};
-use crate::replica::{Family, Row};
+use crate::replica::Row;
 use crate::route::{params, routes};
 use crate::select::assets::{AssetColumns, AssetFilter, AssetIndex};
 use crate::wire::error::ApiError;
@@ -23,24 +22,24 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// The rows of one asset list, in ascending order of ids.
-type AssetRows = Listed<EncodedAsset, AssetIndex>;
+pub(super) type AssetRows = Listed<EncodedAsset, AssetIndex>;
 
 /// Assets and reviewers.
 #[derive(Debug, Clone)]
 pub struct Assets {
-    enriched: Arc<AssetRows>,
-    rwa: Arc<AssetRows>,
+    pub(super) enriched: Arc<AssetRows>,
+    pub(super) rwa: Arc<AssetRows>,
     /// The facets of all assets.
     pub(super) facets: PreencodedBody,
     /// The facets of real-world assets.
     pub(super) rwa_facets: PreencodedBody,
     /// In ascending order of ids.
-    reviewers: Arc<Vec<EncodedReviewer>>,
+    pub(super) reviewers: Arc<Vec<EncodedReviewer>>,
 }
 
 /// A reviewer, encoded twice: with an active key and without one.
 #[derive(Debug, Clone)]
-struct EncodedReviewer {
+pub(super) struct EncodedReviewer {
     key_periods: Vec<KeyPeriod>,
     active: EncodedRow,
     inactive: EncodedRow,
@@ -54,7 +53,7 @@ pub fn asset_row(id: u64, columns: &AssetColumns<'_>, encoded: &EncodedAsset) ->
     let mut content = Vec::new();
     columns.write(&mut content);
     encoded.write_record(&mut content);
-    rows::row(&id.to_be_bytes(), &content)
+    encoding::row(&id.to_be_bytes(), &content)
 }
 
 /// The row of a reviewer: as it is listed while one of `key_periods` lasts, and as it is listed otherwise.
@@ -71,7 +70,7 @@ pub fn reviewer_row(
     }
     EncodedRow::encode(active, None)?.write_record(&mut content);
     EncodedRow::encode(inactive, None)?.write_record(&mut content);
-    rows::row(active.reviewer_id.as_bytes(), &content)
+    encoding::row(active.reviewer_id.as_bytes(), &content)
 }
 
 fn read_asset<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(AssetColumns<'a>, EncodedAsset)> {
@@ -88,6 +87,14 @@ fn read_reviewer(_: &Row, mut reader: Reader<'_>) -> Option<EncodedReviewer> {
     reader.is_at_end().then_some(EncodedReviewer { key_periods, active, inactive })
 }
 
+pub(super) fn read_assets(rows: &[Row]) -> Option<AssetRows> {
+    Listed::read(rows, read_asset, AssetIndex::build)
+}
+
+pub(super) fn read_reviewers(rows: &[Row]) -> Option<Vec<EncodedReviewer>> {
+    read_rows(rows, read_reviewer)
+}
+
 impl EncodedReviewer {
     /// The row that applies at `now`.
     fn at(&self, now: Timestamp) -> &EncodedRow {
@@ -98,18 +105,6 @@ impl EncodedReviewer {
 }
 
 impl Assets {
-    pub(super) fn read(source: &Source<'_>) -> Option<Self> {
-        let assets = |rows| Listed::read(rows, read_asset, AssetIndex::build);
-        let reviewers = |rows| read_rows(rows, read_reviewer);
-        Some(Assets {
-            enriched: source.part(Family::Assets, |it| &it.assets.enriched, |rows| assets(rows))?,
-            rwa: source.part(Family::Rwa, |it| &it.assets.rwa, |rows| assets(rows))?,
-            facets: source.single(singles::ASSET_FACETS, |it| &it.assets.facets, singles::read_facets)?,
-            rwa_facets: source.single(singles::RWA_FACETS, |it| &it.assets.rwa_facets, singles::read_facets)?,
-            reviewers: source.part(Family::Reviewers, |it| &it.assets.reviewers, |rows| reviewers(rows))?,
-        })
-    }
-
     /// `GET /v1/assets/enriched`.
     pub(super) fn enriched(
         &self,

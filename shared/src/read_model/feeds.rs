@@ -2,12 +2,12 @@
 //!
 //! An ETag covers a feed's content and its status, not its age: a feed that only grows older keeps its ETag.
 
+use super::encoding;
 use super::envelope;
 use super::listed::Listed;
 use super::registries::Registries;
 use super::request::{Request, RowRequest};
 use super::response::Response;
-use super::rows;
 use crate::model::ids::{Address, ChainId};
 use crate::model::oracle::{EncodedFeed, OracleFeed};
 use crate::replica::Row;
@@ -32,7 +32,7 @@ pub fn row(feed: &OracleFeed, chain_slug: &str) -> Result<Row, serde_json::Error
     let mut content = Vec::new();
     FeedColumns::of(feed, chain_slug).write(&mut content);
     EncodedFeed::encode(feed)?.write_record(&mut content);
-    rows::row(&key(feed.chain_id, &feed.address), &content)
+    encoding::row(&key(feed.chain_id, &feed.address), &content)
 }
 
 /// Feeds are in ascending order of chains, and on one chain in byte order of addresses.

@@ -1,6 +1,6 @@
 //! The rows of one list, with the index that selects them.
 
-use super::rows::reader;
+use super::encoding::reader;
 use crate::replica::Row;
 use crate::select::Selection;
 use crate::wire::record::Reader;

@@ -1,9 +1,9 @@
 //! Lending markets.
 
+use super::encoding;
 use super::listed::Listed;
 use super::request::RowRequest;
 use super::response::Response;
-use super::rows;
 use crate::model::EncodedRow;
 use crate::model::market::Market;
 use crate::replica::Row;
@@ -21,12 +21,12 @@ pub fn row(market: &Market, chain_slug: &str) -> Result<Row, serde_json::Error> 
     let mut content = Vec::new();
     MarketColumns::of(market, chain_slug).write(&mut content);
     EncodedRow::encode(market, None)?.write_record(&mut content);
-    rows::row(market.id.as_bytes(), &content)
+    encoding::row(market.id.as_bytes(), &content)
 }
 
 /// The list row in a row that [`row`] made.
 pub fn encoded(row: &Row) -> Option<EncodedRow> {
-    read_row(row, rows::reader(row)).map(|(_, encoded)| encoded)
+    read_row(row, encoding::reader(row)).map(|(_, encoded)| encoded)
 }
 
 pub(super) fn read(rows: &[Row]) -> Option<Markets> {

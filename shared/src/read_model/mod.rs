@@ -10,11 +10,13 @@
 //! | [`response`] | the response to it |
 //! | [`envelope`] | bodies assembled from encoded rows |
 //! | [`listed`] | the rows of one list, with their index |
+//! | `encoding` | how rows are made and read |
 //! | `rows` | the model as rows, and the model that rows make |
 //! | [`singles`] | what is one row by itself |
 //! | the others | one family of rows each: what is kept, and the answers of its routes |
 
 pub mod assets;
+mod encoding;
 pub mod envelope;
 pub mod feeds;
 pub mod listed;
@@ -112,7 +114,7 @@ pub fn answer(model: &ReadModel, request: Request<'_>) -> Option<Result<Response
         RouteId::Chains => Ok(model.registries.chains(version, request.of())),
         RouteId::ProtocolList => Ok(model.registries.protocols(version, request.of())),
         RouteId::CuratorList => model.registries.curators(version, request.of()),
-        RouteId::AssetSymbols => Ok(symbols::list(model, request.of())),
+        RouteId::AssetSymbols => Ok(symbols::list(&model.symbols, version, request.of())),
         RouteId::Stats => Ok(request.respond_one(version, &model.stats)),
         RouteId::MarketList => markets::list(&model.markets, version, request.of()),
         RouteId::OracleList => model.feeds.list(version, request.of()),
@@ -128,6 +130,8 @@ pub fn answer(model: &ReadModel, request: Request<'_>) -> Option<Result<Response
     })
 }
 
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 #[path = "mod_tests.rs"]
 mod tests;

@@ -1,16 +1,16 @@
 //! Chains, protocols and curators: their lists, and the names that filters are checked against.
 
+use super::encoding;
 use super::envelope;
 use super::listed::{Listed, read_rows};
 use super::request::RowRequest;
 use super::response::{PreencodedBody, Response};
-use super::rows::{self, Source};
 use crate::model::EncodedRow;
 use crate::model::chain::ChainRow;
 use crate::model::curator::CuratorRow;
 use crate::model::ids::{ChainId, Namespace};
 use crate::model::protocol::ProtocolRow;
-use crate::replica::{Family, Row};
+use crate::replica::Row;
 use crate::route::param::Registry;
 use crate::route::{params, routes};
 use crate::select::curators::{CuratorColumns, CuratorIndex};
@@ -55,9 +55,9 @@ pub(super) struct Curators(Listed<Named, CuratorIndex>);
 #[derive(Debug, Clone)]
 pub struct Registries {
     /// Largest value first.
-    chains: Arc<Vec<Chain>>,
-    protocols: Arc<Protocols>,
-    curators: Arc<Curators>,
+    pub(super) chains: Arc<Vec<Chain>>,
+    pub(super) protocols: Arc<Protocols>,
+    pub(super) curators: Arc<Curators>,
 }
 
 /// The row of a chain; without `listed` it has no active vaults.
@@ -73,14 +73,14 @@ pub fn chain_row(
     if let Some(listed) = listed {
         EncodedRow::encode(listed, None)?.write_record(&mut content);
     }
-    rows::row(&rows::largest_first(listed.map_or(0.0, |row| row.tvl_usd), &id.0.to_be_bytes()), &content)
+    encoding::row(&encoding::largest_first(listed.map_or(0.0, |row| row.tvl_usd), &id.0.to_be_bytes()), &content)
 }
 
 /// The row of a protocol.
 pub fn protocol_row(listed: &ProtocolRow) -> Result<Row, serde_json::Error> {
     let mut content = Vec::new();
     EncodedRow::encode(listed, None)?.write_record(&mut content);
-    rows::row(&rows::largest_first(listed.tvl, listed.id.as_bytes()), &content)
+    encoding::row(&encoding::largest_first(listed.tvl, listed.id.as_bytes()), &content)
 }
 
 /// The row of a curator.
@@ -88,7 +88,7 @@ pub fn curator_row(listed: &CuratorRow) -> Result<Row, serde_json::Error> {
     let mut content = Vec::new();
     CuratorColumns::of(listed).write(&mut content);
     EncodedRow::encode(listed, None)?.write_record(&mut content);
-    rows::row(listed.id.as_bytes(), &content)
+    encoding::row(listed.id.as_bytes(), &content)
 }
 
 fn read_chain(_: &Row, mut reader: Reader<'_>) -> Option<Chain> {
@@ -99,7 +99,7 @@ fn read_chain(_: &Row, mut reader: Reader<'_>) -> Option<Chain> {
 }
 
 fn read_protocol(row: &Row, mut reader: Reader<'_>) -> Option<Named> {
-    let (id, encoded) = (rows::id_of(row.key())?.to_owned(), EncodedRow::read_record(&mut reader, None)?);
+    let (id, encoded) = (encoding::id_of(row.key())?.to_owned(), EncodedRow::read_record(&mut reader, None)?);
     reader.is_at_end().then_some(Named { id, row: encoded })
 }
 
@@ -109,24 +109,21 @@ fn read_curator<'a>(row: &'a Row, mut reader: Reader<'a>) -> Option<(CuratorColu
     reader.is_at_end().then_some((columns, Named { id, row: encoded }))
 }
 
-impl Protocols {
-    fn read(rows: &[Row]) -> Option<Self> {
-        let all = read_rows(rows, read_protocol)?;
-        let list = PreencodedBody::of(whole(&all.iter().collect::<Vec<_>>()));
-        Some(Protocols { all, list })
-    }
+pub(super) fn read_chains(rows: &[Row]) -> Option<Vec<Chain>> {
+    read_rows(rows, read_chain)
+}
+
+pub(super) fn read_protocols(rows: &[Row]) -> Option<Protocols> {
+    let all = read_rows(rows, read_protocol)?;
+    let list = PreencodedBody::of(whole(&all.iter().collect::<Vec<_>>()));
+    Some(Protocols { all, list })
+}
+
+pub(super) fn read_curators(rows: &[Row]) -> Option<Curators> {
+    Listed::read(rows, read_curator, CuratorIndex::build).map(Curators)
 }
 
 impl Registries {
-    pub(super) fn read(source: &Source<'_>) -> Option<Self> {
-        let curators = |rows| Listed::read(rows, read_curator, CuratorIndex::build).map(Curators);
-        Some(Registries {
-            chains: source.part(Family::Chains, |it| &it.registries.chains, |rows| read_rows(rows, read_chain))?,
-            protocols: source.part(Family::Protocols, |it| &it.registries.protocols, |rows| Protocols::read(rows))?,
-            curators: source.part(Family::Curators, |it| &it.registries.curators, |rows| curators(rows))?,
-        })
-    }
-
     /// A chain by slug, ignoring letter case, or by number.
     pub fn chain(&self, network: &str) -> Option<&Chain> {
         let number = network.parse().ok().map(ChainId);

@@ -4,20 +4,20 @@
 //! in them. Two hosts with equal rows therefore answer alike. Nothing is parsed or hashed row by row while a model is made from rows.
 
 use super::assets::Assets;
+use super::encoding::reader;
 use super::feeds::Feeds;
 use super::listed::read_rows;
-use super::registries::Registries;
+use super::registries::{self, Registries};
 use super::security::Security;
 use super::vaults::Vaults;
-use super::{ReadModel, markets, singles, symbols};
+use super::{ReadModel, assets, markets, security, singles, symbols};
 use crate::model::ids::ChainId;
 use crate::model::loss::UNMAPPED_ID;
 use crate::replica::{Family, Row, Rows};
+use crate::select::security::EventColumns;
 use crate::wire::record::Reader;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt::Display;
-use serde::ser::Error;
 
 impl ReadModel {
     /// The rows of every family. This is cheap: the rows are shared.
@@ -34,28 +34,57 @@ impl ReadModel {
         let before = previous.map(|(model, _)| &*model.vaults);
         Some(ReadModel {
             version,
-            vaults: source.part(Family::Vaults, |model| &model.vaults, |rows| Vaults::read(rows, before))?,
-            registries: Registries::read(&source)?,
-            markets: source.part(Family::Markets, |model| &model.markets, |rows| markets::read(rows))?,
-            feeds: source.part(Family::Feeds, |model| &model.feeds, Feeds::read)?,
-            assets: Assets::read(&source)?,
-            security: Security::read(&source)?,
-            symbols: source.part(Family::Symbols, |model| &model.symbols, |rows| read_rows(rows, symbols::read))?,
-            stats: source.single(singles::STATS, |model| &model.stats, singles::read_stats)?,
+            vaults: source.part(Family::Vaults, |it| &it.vaults, |rows| Vaults::read(rows, before))?,
+            registries: source.registries()?,
+            markets: source.part(Family::Markets, |it| &it.markets, |rows| markets::read(rows))?,
+            feeds: source.part(Family::Feeds, |it| &it.feeds, Feeds::read)?,
+            assets: source.assets()?,
+            security: source.security()?,
+            symbols: source.part(Family::Symbols, |it| &it.symbols, |rows| read_rows(rows, symbols::read))?,
+            stats: source.single(singles::STATS, |it| &it.stats, singles::read_stats)?,
             rows: rows.clone(),
         })
     }
 }
 
 /// The rows that a model is made from, and an earlier model with its rows.
-pub(super) struct Source<'a> {
+struct Source<'a> {
     rows: &'a Rows,
     previous: Option<(&'a ReadModel, &'a Rows)>,
 }
 
 impl<'a> Source<'a> {
+    fn registries(&self) -> Option<Registries> {
+        use registries::{read_chains, read_curators, read_protocols};
+        Some(Registries {
+            chains: self.part(Family::Chains, |it| &it.registries.chains, |rows| read_chains(rows))?,
+            protocols: self.part(Family::Protocols, |it| &it.registries.protocols, |rows| read_protocols(rows))?,
+            curators: self.part(Family::Curators, |it| &it.registries.curators, |rows| read_curators(rows))?,
+        })
+    }
+
+    fn assets(&self) -> Option<Assets> {
+        use assets::{read_assets, read_reviewers};
+        Some(Assets {
+            enriched: self.part(Family::Assets, |it| &it.assets.enriched, |rows| read_assets(rows))?,
+            rwa: self.part(Family::Rwa, |it| &it.assets.rwa, |rows| read_assets(rows))?,
+            facets: self.single(singles::ASSET_FACETS, |it| &it.assets.facets, singles::read_facets)?,
+            rwa_facets: self.single(singles::RWA_FACETS, |it| &it.assets.rwa_facets, singles::read_facets)?,
+            reviewers: self.part(Family::Reviewers, |it| &it.assets.reviewers, |rows| read_reviewers(rows))?,
+        })
+    }
+
+    fn security(&self) -> Option<Security> {
+        use security::{read_events, read_losses};
+        Some(Security {
+            events: self.part(Family::SecurityEvents, |it| &it.security.events, |rows| read_events(rows))?,
+            losses: self.part(Family::Losses, |it| &it.security.losses, |rows| read_losses(rows))?,
+            coverage: self.single(singles::LOSS_COVERAGE, |it| &it.security.coverage, singles::read_coverage)?,
+        })
+    }
+
     /// The part of the model that the rows of `family` make: that of the earlier model if the rows are the same list.
-    pub(super) fn part<T>(
+    fn part<T>(
         &self,
         family: Family,
         of: impl FnOnce(&ReadModel) -> &Arc<T>,
@@ -68,7 +97,7 @@ impl<'a> Source<'a> {
     }
 
     /// What the single row with this key contains: that of the earlier model if the row is the same. `None` if there is no such row.
-    pub(super) fn single<T: Clone>(
+    fn single<T: Clone>(
         &self,
         key: &str,
         of: impl FnOnce(&ReadModel) -> &T,
@@ -93,35 +122,11 @@ pub fn chain_of(family: Family, row: &Row) -> Option<ChainId> {
             reader.variable().map(ChainId)
         }
         Family::Losses => reader.variable().map(ChainId).filter(|chain| *chain != UNMAPPED_ID),
-        Family::SecurityEvents => crate::select::security::EventColumns::read(&mut reader)?.chain_id,
+        Family::SecurityEvents => EventColumns::read(&mut reader)?.chain_id,
         Family::Protocols | Family::Curators | Family::Symbols | Family::Reviewers | Family::Singles => None,
     }
 }
 
-/// A reader of a row's content, whose parts are parts of the row's bytes.
-pub(super) fn reader(row: &Row) -> Reader<'_> {
-    Reader::of_shared(row.bytes(), row.content_start())
-}
-
-/// A row with this key and content. Fails only if the key is longer than a row's key may be.
-pub(super) fn row(key: &[u8], content: &[u8]) -> Result<Row, serde_json::Error> {
-    Row::new(key, content).ok_or_else(|| fault("the key of a row is too long"))
-}
-
-/// The error of a row that cannot be made.
-pub(super) fn fault(reason: impl Display) -> serde_json::Error {
-    serde_json::Error::custom(reason)
-}
-
-/// A key for rows with the largest number first, and equal ones by `id`. Numbers are in the order of [`f64::total_cmp`].
-pub(super) fn largest_first(number: f64, id: &[u8]) -> Vec<u8> {
-    // The bits of a positive number are in its order, and those of a negative one in the opposite order.
-    let bits = number.to_bits();
-    let descending = if number.is_sign_negative() { bits } else { !(bits | 1 << 63) };
-    [descending.to_be_bytes().as_slice(), id].concat()
-}
-
-/// The id in a key that [`largest_first`] made.
-pub(super) fn id_of(key: &[u8]) -> Option<&str> {
-    core::str::from_utf8(key.get(size_of::<u64>()..)?).ok()
-}
+#[cfg(test)]
+#[path = "rows_tests.rs"]
+mod tests;

@@ -1,15 +1,14 @@
 //! The published registry of security events, and the loss board.
 
+use super::encoding;
 use super::listed::Listed;
 use super::request::RowRequest;
 use super::response::Response;
-use super::rows::{self, Source};
-use super::singles;
 use crate::model::EncodedRow;
 use crate::model::loss::{Coverage, LossRow};
 use crate::model::security::{MoreMeta, SecurityEvent};
 use crate::model::status::Severity;
-use crate::replica::{Family, Row};
+use crate::replica::Row;
 use crate::route::{self, params, routes};
 use crate::select::losses::{LossColumns, LossIndex};
 use crate::select::security::{EventColumns, SecurityIndex};
@@ -27,10 +26,10 @@ const ENVELOPE_BYTES: usize = 640;
 /// The published rows of the registry and the cases of the loss board, both in ascending order of ids.
 #[derive(Debug, Clone)]
 pub struct Security {
-    events: Arc<Listed<EncodedRow, SecurityIndex>>,
-    losses: Arc<Listed<EncodedRow, LossIndex>>,
+    pub(super) events: Arc<Listed<EncodedRow, SecurityIndex>>,
+    pub(super) losses: Arc<Listed<EncodedRow, LossIndex>>,
     /// Coverage of the whole board.
-    coverage: Coverage,
+    pub(super) coverage: Coverage,
 }
 
 /// The row of a published event.
@@ -38,7 +37,7 @@ pub fn event_row(event: &SecurityEvent) -> Result<Row, serde_json::Error> {
     let mut content = Vec::new();
     EventColumns::of(event).write(&mut content);
     EncodedRow::encode(event, None)?.write_record(&mut content);
-    rows::row(&event.id.to_be_bytes(), &content)
+    encoding::row(&event.id.to_be_bytes(), &content)
 }
 
 /// The row of a case.
@@ -46,7 +45,7 @@ pub fn loss_row(case: &LossRow) -> Result<Row, serde_json::Error> {
     let mut content = Vec::new();
     LossColumns::of(case).write(&mut content);
     EncodedRow::encode(case, None)?.write_record(&mut content);
-    rows::row(case.id.as_bytes(), &content)
+    encoding::row(case.id.as_bytes(), &content)
 }
 
 fn read_event<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(EventColumns<'a>, EncodedRow)> {
@@ -59,17 +58,15 @@ fn read_loss<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(LossColumns<'a>,
     reader.is_at_end().then_some((columns, encoded))
 }
 
-impl Security {
-    pub(super) fn read(source: &Source<'_>) -> Option<Self> {
-        let events = |rows| Listed::read(rows, read_event, SecurityIndex::build);
-        let losses = |rows| Listed::read(rows, read_loss, LossIndex::build);
-        Some(Security {
-            events: source.part(Family::SecurityEvents, |it| &it.security.events, |rows| events(rows))?,
-            losses: source.part(Family::Losses, |it| &it.security.losses, |rows| losses(rows))?,
-            coverage: source.single(singles::LOSS_COVERAGE, |it| &it.security.coverage, singles::read_coverage)?,
-        })
-    }
+pub(super) fn read_events(rows: &[Row]) -> Option<Listed<EncodedRow, SecurityIndex>> {
+    Listed::read(rows, read_event, SecurityIndex::build)
+}
 
+pub(super) fn read_losses(rows: &[Row]) -> Option<Listed<EncodedRow, LossIndex>> {
+    Listed::read(rows, read_loss, LossIndex::build)
+}
+
+impl Security {
     /// `GET /v1/security-events`: the registry, or with `hasLoss=true` the loss board.
     pub(super) fn events(
         &self,

@@ -1,7 +1,7 @@
 //! What is one row by itself: the facets of the asset lists, the totals of the platform, and the coverage of the loss board.
 
+use super::encoding;
 use super::response::PreencodedBody;
-use super::rows;
 use crate::model::EncodedRow;
 use crate::model::facets::AssetFacets;
 use crate::model::loss::Coverage;
@@ -20,7 +20,7 @@ pub(super) const STATS: &str = "stats";
 
 /// The rows of the facets of all assets, and of real-world assets.
 pub fn facets_rows(assets: &AssetFacets, rwa: &AssetFacets) -> Result<[Row; 2], serde_json::Error> {
-    let row = |key: &str, data| rows::row(key.as_bytes(), &serde_json::to_vec(&Data { data })?);
+    let row = |key: &str, data| encoding::row(key.as_bytes(), &serde_json::to_vec(&Data { data })?);
     Ok([row(ASSET_FACETS, assets)?, row(RWA_FACETS, rwa)?])
 }
 
@@ -28,7 +28,7 @@ pub fn facets_rows(assets: &AssetFacets, rwa: &AssetFacets) -> Result<[Row; 2], 
 pub fn stats_row(stats: &Stats) -> Result<Row, serde_json::Error> {
     let mut content = Vec::new();
     EncodedRow::encode(stats, None)?.write_record(&mut content);
-    rows::row(STATS.as_bytes(), &content)
+    encoding::row(STATS.as_bytes(), &content)
 }
 
 /// The row of the loss board's coverage.
@@ -41,7 +41,7 @@ pub fn coverage_row(coverage: &Coverage) -> Result<Row, serde_json::Error> {
     record::put_u64(coverage.total_loss.0.cast_unsigned(), &mut content);
     record::put_instant(coverage.refreshed_at, &mut content);
     record::put_instant(coverage.evidence_refreshed_at, &mut content);
-    rows::row(LOSS_COVERAGE.as_bytes(), &content)
+    encoding::row(LOSS_COVERAGE.as_bytes(), &content)
 }
 
 pub(super) fn read_facets(reader: Reader<'_>) -> Option<PreencodedBody> {

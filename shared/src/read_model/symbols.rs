@@ -1,9 +1,8 @@
 //! Symbols of deposit assets.
 
-use super::ReadModel;
+use super::encoding;
 use super::request::RowRequest;
 use super::response::Response;
-use super::rows;
 use crate::model::EncodedRow;
 use crate::model::symbol::AssetSymbol;
 use crate::replica::Row;
@@ -16,7 +15,7 @@ pub fn row(symbol: &AssetSymbol) -> Result<Row, serde_json::Error> {
     let mut content = Vec::new();
     EncodedRow::encode(symbol, None)?.write_record(&mut content);
     let key = [(!symbol.vault_count).to_be_bytes().as_slice(), symbol.asset_symbol.as_bytes()].concat();
-    rows::row(&key, &content)
+    encoding::row(&key, &content)
 }
 
 pub(super) fn read(_: &Row, mut reader: Reader<'_>) -> Option<EncodedRow> {
@@ -24,7 +23,7 @@ pub(super) fn read(_: &Row, mut reader: Reader<'_>) -> Option<EncodedRow> {
 }
 
 /// `GET /v1/assets`: every symbol of an active vault's deposit asset.
-pub(super) fn list(model: &ReadModel, request: RowRequest<'_, routes::AssetSymbols>) -> Response {
-    let rows: Vec<&EncodedRow> = model.symbols.iter().collect();
-    request.respond_list(model.version, request.part(&rows))
+pub(super) fn list(symbols: &[EncodedRow], version: i64, request: RowRequest<'_, routes::AssetSymbols>) -> Response {
+    let rows: Vec<&EncodedRow> = symbols.iter().collect();
+    request.respond_list(version, request.part(&rows))
 }

@@ -1,9 +1,9 @@
 //! Active vaults: the list, the scores in bulk, and the vaults of the protocol whose rewards are listed.
 
+use super::encoding;
 use super::listed::Listed;
 use super::request::RowRequest;
 use super::response::Response;
-use super::rows;
 use crate::model::EncodedRow;
 use crate::model::vault::{RewardedVault, VaultRow};
 use crate::model::vault_score::VaultScoreRow;
@@ -52,13 +52,13 @@ impl EncodedVault {
         if let Some(rewarded) = rewarded {
             EncodedRow::encode(rewarded, synced)?.write_record(&mut content);
         }
-        let row = rows::row(listed.id.as_str().as_bytes(), &content)?;
-        Self::of(&row).ok_or_else(|| rows::fault("an encoded vault cannot be read back"))
+        let row = encoding::row(listed.id.as_str().as_bytes(), &content)?;
+        Self::of(&row).ok_or_else(|| encoding::fault("an encoded vault cannot be read back"))
     }
 
     /// The vault that a row contains.
     pub fn of(row: &Row) -> Option<Self> {
-        let mut reader = rows::reader(row);
+        let mut reader = encoding::reader(row);
         let columns = VaultColumns::read(&mut reader)?;
         Self::read(row, &columns, reader)
     }

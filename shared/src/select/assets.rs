@@ -251,4 +251,4 @@ pub fn is_rwa(category: AssetCategory) -> bool {
 
 #[cfg(test)]
 #[path = "assets_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -9,7 +9,7 @@ use crate::scoring::asset::Dimensions;
 use crate::wire::time::Timestamp;
 use alloc::{format, vec};
 
-fn asset(number: u32, category: AssetCategory, milli: Option<i64>) -> AssetRow {
+pub(crate) fn asset(number: u32, category: AssetCategory, milli: Option<i64>) -> AssetRow {
     let score = milli.map(MilliPoints::saturating);
     let address = Address::parse(Namespace::Evm, &format!("0x{number:040x}")).unwrap();
     AssetRow {

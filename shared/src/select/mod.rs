@@ -1,14 +1,16 @@
 //! Filter, sort and page: the engine behind every list.
 //!
-//! An [`Index`] is built once from a list's columns and never changes. A query intersects one bitmap per filter and counts
+//! An [`Index`] is built once from a list's columns and never changes; the index of a changed list starts from that of the list before
+//! ([`Index::after`]) and shares the columns that did not change. A query intersects one bitmap per filter and counts
 //! the set bits for the total. It reads the page from row numbers that are presorted for each sortable column, so the cost
 //! of a page hardly depends on the length of the list.
 //!
 //! | file | content |
 //! |---|---|
 //! | `bitmap` | sets of rows |
-//! | `groups` | columns with few distinct words |
-//! | `order` | sortable columns, and ranges of their values |
+//! | `renumbering` | which rows of a changed list are new, changed, or were another row before |
+//! | `groups`, `members` | columns with few distinct words; the rows with one word |
+//! | `order`, `names`, `sorted` | sortable columns of numbers, of texts; the rows in sorted order |
 //! | `text` | substring search |
 //! | `page` | selecting one page of a sorted list |
 //! | [`changes`] | the order of the change feed, and positions in it |
@@ -31,19 +33,24 @@ pub mod feeds;
 mod groups;
 pub mod losses;
 pub mod markets;
+mod members;
+mod names;
 mod order;
 mod page;
+mod renumbering;
 pub mod security;
+mod sorted;
 mod text;
 pub mod vault_filters;
 pub mod vaults;
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use self::bitmap::Bitmap;
 use self::groups::Groups;
-use self::order::{Order, Ranges, key_of};
-use self::text::{Corpus, fold};
+use self::order::{Key, Order};
+pub use self::renumbering::Renumbering;
+use self::text::{Corpus, arc_bytes, fold};
 use crate::wire::page::PageRequest;
 
 /// A column of words of one [`Index`].
@@ -91,9 +98,37 @@ pub struct Selection {
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     rows: usize,
-    words: Vec<Groups>,
-    flags: Vec<Bitmap>,
-    orders: Vec<(Order, Option<Ranges>)>,
+    words: Vec<Words>,
+    flags: Vec<Arc<Bitmap>>,
+    orders: Vec<SortedColumn>,
+    corpus: Corpus,
+    /// Until the first columns are complete: the index that they start from.
+    previous: Option<Box<Previous>>,
+}
+
+/// A column of words.
+#[derive(Debug, Clone)]
+struct Words {
+    groups: Arc<Groups>,
+    /// Folded names that select a group in addition to its word, ascending.
+    aliases: Vec<(Box<str>, u32)>,
+}
+
+/// A sortable column.
+#[derive(Debug, Clone)]
+struct SortedColumn {
+    order: Arc<Order>,
+    /// Whether it is a column of numbers that [`Condition::Between`] may use.
+    ranged: bool,
+}
+
+/// The columns of the index before a change that are still to be replaced, the next one last.
+#[derive(Debug, Clone)]
+struct Previous {
+    renumbering: Renumbering,
+    words: Vec<Arc<Groups>>,
+    flags: Vec<Arc<Bitmap>>,
+    orders: Vec<Arc<Order>>,
     corpus: Corpus,
 }
 
@@ -101,6 +136,24 @@ impl Index {
     /// An index without columns over `rows` rows, at most `u32::MAX`, numbered from 0 in ascending id order.
     pub fn new(rows: usize) -> Self {
         Index { rows, ..Index::default() }
+    }
+
+    /// An index without columns over the rows of a changed list. The same columns have to be added in the same order as to `previous`, with the
+    /// values of all rows; each then costs little if few rows changed, and gives the same answers as a new index does.
+    ///
+    /// A row that `renumbering` does not report as changed must have the values it had in every column: they are not read again.
+    pub fn after(previous: &Index, renumbering: &Renumbering) -> Self {
+        let mut index = Index::new(renumbering.rows());
+        if renumbering.old_rows() == previous.rows {
+            index.previous = Some(Box::new(Previous {
+                renumbering: renumbering.clone(),
+                words: previous.words.iter().rev().map(|words| Arc::clone(&words.groups)).collect(),
+                flags: previous.flags.iter().rev().map(Arc::clone).collect(),
+                orders: previous.orders.iter().rev().map(|column| Arc::clone(&column.order)).collect(),
+                corpus: previous.corpus.clone(),
+            }));
+        }
+        index
     }
 
     pub fn len(&self) -> usize {
@@ -111,58 +164,106 @@ impl Index {
         self.rows == 0
     }
 
+    /// Bytes that the index takes on the heap. Parts that it shares with another index count in both.
+    pub fn heap_bytes(&self) -> usize {
+        let words: usize = self.words.iter().map(Words::heap_bytes).sum();
+        let flags: usize = self.flags.iter().map(|set| arc_bytes(set) + set.heap_bytes()).sum();
+        let orders = self.orders.iter().map(|column| &column.order);
+        let orders: usize = orders.map(|order| arc_bytes(order) + order.heap_bytes()).sum();
+        let vectors = self.words.capacity() * size_of::<Words>()
+            + self.flags.capacity() * size_of::<Arc<Bitmap>>()
+            + self.orders.capacity() * size_of::<SortedColumn>();
+        words + flags + orders + vectors + self.corpus.heap_bytes()
+    }
+
     /// Adds a column of words, one per row; [`Condition::Contains`] searches it if `searched`.
     pub fn add_words<'a>(&mut self, words: impl Iterator<Item = Option<&'a str>>, searched: bool) -> WordColumn {
-        self.words.push(Groups::build(self.rows, words, searched));
+        let groups = match self.previous_column(|previous| previous.words.pop()) {
+            Some((previous, renumbering)) => Groups::after(&previous, &renumbering, words, searched),
+            None => Arc::new(Groups::build(self.rows, words, searched)),
+        };
+        self.words.push(Words { groups, aliases: Vec::new() });
         WordColumn(self.words.len() - 1)
     }
 
     /// Makes `alias` select the rows of `word` as well.
     pub fn alias(&mut self, column: WordColumn, alias: &str, word: &str) {
-        if let Some(groups) = self.words.get_mut(column.0) {
-            groups.alias(alias, word);
+        if let Some(words) = self.words.get_mut(column.0) {
+            words.alias(alias, word);
         }
     }
 
     /// Adds a boolean column, one value per row.
     pub fn add_flags(&mut self, flags: impl Iterator<Item = bool>) -> FlagColumn {
-        let mut set = Bitmap::none(self.rows);
-        (0u32..).zip(flags.take(self.rows)).filter(|(_, flag)| *flag).for_each(|(row, _)| set.insert(row));
+        let set = match self.previous_column(|previous| previous.flags.pop()) {
+            Some((previous, renumbering)) => bitmap::after(&previous, &renumbering, flags),
+            None => {
+                let mut set = Bitmap::none(self.rows);
+                (0u32..).zip(flags.take(self.rows)).filter(|(_, flag)| *flag).for_each(|(row, _)| set.insert(row));
+                Arc::new(set)
+            }
+        };
         self.flags.push(set);
         FlagColumn(self.flags.len() - 1)
     }
 
     /// Adds a column of numbers, one per row. Without `ranged`, [`Condition::Between`] on the column matches no row.
     pub fn add_numbers(&mut self, numbers: impl Iterator<Item = Option<f64>>, ranged: bool) -> SortColumn {
-        let mut keys: Vec<Option<i64>> = numbers.take(self.rows).map(|number| number.and_then(key_of)).collect();
-        keys.resize(self.rows, None);
-        let order = Order::build(&keys);
-        let ranges = ranged.then(|| Ranges::build(&order, &keys));
-        self.add_order(order, ranges)
+        self.add_keys(numbers.map(Key::of_number), ranged)
     }
 
-    /// Adds a sortable column of integers, one per row: instants, counts.
+    /// Adds a sortable column of integers, one per row: instants, counts. The two least and the greatest `i64` sort as their neighbours do.
     pub fn add_integers(&mut self, integers: impl Iterator<Item = Option<i64>>) -> SortColumn {
-        let mut keys: Vec<Option<i64>> = integers.take(self.rows).collect();
-        keys.resize(self.rows, None);
-        self.add_order(Order::build(&keys), None)
+        self.add_keys(integers.map(Key::of_integer), false)
+    }
+
+    fn add_keys(&mut self, keys: impl Iterator<Item = Key>, ranged: bool) -> SortColumn {
+        let order = match self.previous_column(|previous| previous.orders.pop()) {
+            Some((previous, renumbering)) => Order::after(&previous, &renumbering, keys),
+            None => {
+                let mut all = Vec::with_capacity(self.rows);
+                all.extend(keys.take(self.rows));
+                all.resize(self.rows, Key::NONE);
+                Arc::new(Order::build(all))
+            }
+        };
+        self.add_order(order, ranged)
     }
 
     /// Adds a column of texts, one per row, sorted without regard to case.
     pub fn add_names<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> SortColumn {
-        let mut keys: Vec<_> = names.take(self.rows).map(|name| Some(fold(name))).collect();
-        keys.resize(self.rows, None);
-        self.add_order(Order::build(&keys), None)
+        let order = match self.previous_column(|previous| previous.orders.pop()) {
+            Some((previous, renumbering)) => names::after(&previous, &renumbering, names),
+            None => Arc::new(names::build(self.rows, names)),
+        };
+        self.add_order(order, false)
     }
 
-    fn add_order(&mut self, order: Order, ranges: Option<Ranges>) -> SortColumn {
-        self.orders.push((order, ranges));
+    fn add_order(&mut self, order: Arc<Order>, ranged: bool) -> SortColumn {
+        self.orders.push(SortedColumn { order, ranged });
         SortColumn(self.orders.len() - 1)
     }
 
     /// Sets the texts of each row that [`Condition::Contains`] searches.
     pub fn set_texts<'a, P: IntoIterator<Item = &'a str>>(&mut self, texts: impl Iterator<Item = P>) {
-        self.corpus = Corpus::build(texts.take(self.rows));
+        let texts = texts.take(self.rows);
+        let corpus = |previous: &mut Previous| Some(core::mem::take(&mut previous.corpus));
+        self.corpus = match self.previous_column(corpus) {
+            Some((previous, renumbering)) if previous.len() == renumbering.old_rows() => {
+                Corpus::after(&previous, &renumbering, texts)
+            }
+            _ => Corpus::build(texts),
+        };
+    }
+
+    /// A column of the previous index, if there is one, which is forgotten when its last column is taken.
+    fn previous_column<T>(&mut self, take: impl Fn(&mut Previous) -> Option<T>) -> Option<(T, Renumbering)> {
+        let previous = self.previous.as_mut()?;
+        let taken = take(previous).map(|column| (column, previous.renumbering.clone()));
+        if previous.is_empty() {
+            self.previous = None;
+        }
+        taken
     }
 
     /// The page of the rows that meet all `conditions`, sorted by `sort`. A condition on a column that this index lacks matches no row.
@@ -191,7 +292,7 @@ impl Index {
         let offset = usize::try_from(page.offset()).unwrap_or(usize::MAX);
         let end = usize::try_from(page.end()).unwrap_or(usize::MAX).min(total);
         let rows = match self.orders.get(sort.by.0) {
-            Some((order, _)) if offset < total => {
+            Some(SortedColumn { order, .. }) if offset < total => {
                 page::page(order, sort.descending, matches.as_ref(), total, offset, end)
             }
             _ => Vec::new(),
@@ -212,25 +313,57 @@ impl Index {
         let mut found = Bitmap::none(self.rows);
         match condition {
             Condition::AnyOf(column, words) => {
-                if let Some(groups) = self.words.get(column.0) {
-                    words.iter().for_each(|word| groups.add_rows_of(word, &mut found));
+                if let Some(column) = self.words.get(column.0) {
+                    words.iter().for_each(|word| column.add_rows_of(word, &mut found));
                 }
             }
             Condition::Is(column, wanted) => {
                 if let Some(set) = self.flags.get(column.0) {
-                    return if *wanted { set.clone() } else { set.complement() };
+                    return if *wanted { Bitmap::clone(set) } else { set.complement() };
                 }
             }
             Condition::Between(column, min, max) => {
-                if let Some((order, Some(ranges))) = self.orders.get(column.0) {
-                    return ranges.set(order, *min, *max);
+                if let Some(SortedColumn { order, ranged: true }) = self.orders.get(column.0) {
+                    return order.between(*min, *max);
                 }
             }
             Condition::Contains(needle) => {
-                self.words.iter().for_each(|groups| groups.add_rows_containing(needle, &mut found));
-                self.corpus.search(needle, |row| found.insert(row));
+                self.words.iter().for_each(|words| words.groups.add_rows_containing(needle, &mut found));
+                self.corpus.search(needle, |first, rows| found.add_bits(first as usize, rows));
             }
         }
         found
+    }
+}
+
+impl Previous {
+    fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.flags.is_empty() && self.orders.is_empty() && self.corpus.len() == 0
+    }
+}
+
+impl Words {
+    fn alias(&mut self, alias: &str, word: &str) {
+        let alias = fold(alias).into_boxed_str();
+        if let Some(group) = self.groups.find(word)
+            && let Err(place) = self.aliases.binary_search_by(|(other, _)| other.cmp(&alias))
+        {
+            self.aliases.insert(place, (alias, group));
+        }
+    }
+
+    /// Adds the rows of a word or alias to `found`; nothing for an unknown word.
+    fn add_rows_of(&self, word: &str, found: &mut Bitmap) {
+        let folded = fold(word);
+        let alias = || self.aliases.iter().find(|(alias, _)| **alias == *folded).map(|(_, group)| *group);
+        if let Some(group) = self.groups.find(word).or_else(alias) {
+            self.groups.add_rows(group, found);
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let aliases: usize = self.aliases.iter().map(|(alias, _)| alias.len()).sum();
+        let vector = self.aliases.capacity() * size_of::<(Box<str>, u32)>();
+        aliases + vector + arc_bytes(&self.groups) + self.groups.heap_bytes()
     }
 }

@@ -1,16 +1,15 @@
-//! A sortable column: its rows presorted in both directions, and ranges of its values.
-//!
-//! In both directions, rows without a value come last and equal values are in row order.
+//! A sortable column: its values as integers, the rows in the order of the values, and ranges of values.
 
-use alloc::vec::Vec;
-use core::ops::Range;
+use alloc::{sync::Arc, vec::Vec};
 
 use super::bitmap::Bitmap;
+use super::renumbering::{ChangedRow, Renumbering};
+use super::sorted::Sorted;
 
-/// The rank of a row without a value.
-const ABSENT: u32 = u32::MAX;
-/// Number of prefix bitmaps kept for each direction.
-const PREFIXES: usize = 32;
+/// The key of a row without a value: greater than the keys of all values.
+const ABSENT: i64 = i64::MAX;
+/// Beyond this part of the rows, sorting all rows is cheaper than moving the changed ones.
+const MAX_MOVED: usize = 4;
 
 /// Maps a number to an integer that sorts the same way. -0 and 0 get the same key; NaN gets none.
 pub(super) fn key_of(number: f64) -> Option<i64> {
@@ -18,135 +17,149 @@ pub(super) fn key_of(number: f64) -> Option<i64> {
     (!number.is_nan()).then_some(bits ^ ((bits >> 63) as u64 >> 1) as i64)
 }
 
-/// All rows sorted in one direction. `prefixes[i]` is the set of the first `i * step` rows; these bitmaps find the position of a
-/// match without a scan from the beginning.
-#[derive(Debug, Clone)]
-pub(super) struct Sorted {
-    rows: Vec<u32>,
-    prefixes: Vec<Bitmap>,
-    step: usize,
-}
+/// A row's value as an integer that sorts as the column does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(i64);
 
-impl Sorted {
-    fn new(rows: Vec<u32>) -> Self {
-        let step = rows.len().div_ceil(PREFIXES).max(1);
-        let mut prefix = Bitmap::none(rows.len());
-        let mut prefixes = alloc::vec![prefix.clone()];
-        for chunk in rows.chunks(step) {
-            chunk.iter().for_each(|&row| prefix.insert(row));
-            prefixes.push(prefix.clone());
-        }
-        Sorted { rows, prefixes, step }
+impl Key {
+    pub(super) const NONE: Key = Key(ABSENT);
+
+    /// Of a number; NaN has no value.
+    pub(super) fn of_number(number: Option<f64>) -> Key {
+        number.and_then(key_of).map_or(Key::NONE, Key)
     }
 
-    pub(super) fn rows(&self) -> &[u32] {
-        &self.rows
+    /// Of an integer. The two least and the greatest `i64` have the keys of their neighbours.
+    pub(super) fn of_integer(integer: Option<i64>) -> Key {
+        // So that no value has the key of no value, in both directions.
+        integer.map_or(Key::NONE, |integer| Key(integer.clamp(i64::MIN + 2, ABSENT - 1)))
     }
 
-    /// Number of rows between two consecutive prefix bitmaps.
-    pub(super) fn step(&self) -> usize {
-        self.step
-    }
-
-    /// A position less than [`step`](Self::step) rows before match number `offset` (from 0), and the number of matches before the position.
-    ///
-    /// The position is the end of the longest prefix bitmap with at most `offset` matches.
-    pub(super) fn locate(&self, matches: &Bitmap, offset: usize) -> (usize, usize) {
-        let above = self.prefixes.partition_point(|prefix| prefix.overlap(matches) <= offset);
-        let prefix = above.saturating_sub(1);
-        (prefix * self.step, self.prefixes.get(prefix).map_or(0, |prefix| prefix.overlap(matches)))
-    }
-
-    /// The rows at `positions` as a set: the difference of the two nearest prefix bitmaps, corrected row by row at both ends.
-    pub(super) fn set(&self, positions: Range<usize>) -> Bitmap {
-        let mut found = self.up_to(positions.end);
-        found.take_out(&self.up_to(positions.start));
-        found
-    }
-
-    fn up_to(&self, position: usize) -> Bitmap {
-        let prefix = (position + self.step / 2) / self.step;
-        let Some(mut found) = self.prefixes.get(prefix).or(self.prefixes.last()).cloned() else {
-            return Bitmap::none(0);
-        };
-        let prefix_end = (prefix * self.step).min(self.rows.len());
-        let rows = |from: usize, to: usize| self.rows.get(from..to).unwrap_or_default().iter();
-        rows(prefix_end, position).for_each(|&row| found.insert(row));
-        rows(position, prefix_end).for_each(|&row| found.remove(row));
-        found
+    /// A key that sorts in the opposite direction; no value stays last.
+    fn reversed(self) -> Key {
+        if self == Key::NONE { self } else { Key(self.0.saturating_neg()) }
     }
 }
 
 /// The rows sorted by one column.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Order {
-    /// For each row, the rank of its value among the distinct values, or [`ABSENT`].
-    ranks: Vec<u32>,
-    ascending: Sorted,
-    descending: Sorted,
-    /// Number of rows with a value; they come first in both directions.
-    present: usize,
+    /// For each row, the key of its value.
+    keys: Vec<Key>,
+    sorted: Sorted,
 }
 
 impl Order {
     /// Sorts by `keys`, one per row.
-    pub(super) fn build<K: Ord>(keys: &[Option<K>]) -> Self {
-        let mut valued: Vec<(&K, u32)> =
-            (0u32..).zip(keys).filter_map(|(row, key)| key.as_ref().map(|key| (key, row))).collect();
-        valued.sort_unstable();
-        let equals = || valued.chunk_by(|a, b| a.0 == b.0);
-        let mut ranks = alloc::vec![ABSENT; keys.len()];
-        for (rank, (_, row)) in (0u32..).zip(equals()).flat_map(|(rank, rows)| rows.iter().map(move |row| (rank, row)))
-        {
-            if let Some(slot) = ranks.get_mut(*row as usize) {
-                *slot = rank;
+    pub(super) fn build(keys: Vec<Key>) -> Self {
+        let mut places: Vec<(Key, u32)> = keys.iter().copied().zip(0u32..).collect();
+        places.sort_unstable();
+        Self::of_sorted(keys, places.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// Of rows already sorted by their keys.
+    pub(super) fn of_sorted(keys: Vec<Key>, rows: Vec<u32>) -> Self {
+        let key = |row: u32| keys.get(row as usize).copied().unwrap_or(Key::NONE);
+        let present = rows.partition_point(|&row| key(row) != Key::NONE);
+        let sorted = Sorted::new(rows, present, |a, b| key(a) == key(b));
+        Order { keys, sorted }
+    }
+
+    /// The order after a change of the list, where `values` are the keys of all rows now.
+    pub(super) fn after(
+        previous: &Arc<Order>,
+        renumbering: &Renumbering,
+        values: impl Iterator<Item = Key>,
+    ) -> Arc<Order> {
+        let mut changed: Vec<(Key, u32)> = renumbering
+            .changed_values(values)
+            .map(|(row, key)| (row, key.unwrap_or(Key::NONE)))
+            .filter(|(row, key)| row.old.is_none_or(|old| previous.key(old) != *key))
+            .map(|(ChangedRow { row, .. }, key)| (key, row))
+            .collect();
+        if changed.is_empty() && renumbering.keeps_numbers() {
+            return Arc::clone(previous);
+        }
+        let mut keys = renumbering.carry(&previous.keys, Key::NONE);
+        for &(key, row) in &changed {
+            if let Some(slot) = keys.get_mut(row as usize) {
+                *slot = key;
             }
         }
-        let absent = || (0u32..).zip(&ranks).filter(|(_, rank)| **rank == ABSENT).map(|(row, _)| row);
-        let ascending = valued.iter().map(|(_, row)| *row).chain(absent()).collect();
-        let descending = equals().rev().flatten().map(|(_, row)| *row).chain(absent()).collect();
-        let (ascending, descending) = (Sorted::new(ascending), Sorted::new(descending));
-        Order { present: valued.len(), ranks, ascending, descending }
+        if changed.len() > keys.len() / MAX_MOVED {
+            return Arc::new(Order::build(keys));
+        }
+        let mut moved = Bitmap::none(keys.len());
+        changed.iter().for_each(|(_, row)| moved.insert(*row));
+        let stayed = previous.stayed(renumbering, &moved);
+        changed.sort_unstable();
+        let key = |row: u32| keys.get(row as usize).copied().unwrap_or(Key::NONE);
+        let rows = merge(&stayed, changed.into_iter().map(|(_, row)| row), |a, b| (key(a), a) < (key(b), b));
+        Arc::new(Order::of_sorted(keys, rows))
     }
 
-    pub(super) fn sorted(&self, descending: bool) -> &Sorted {
-        if descending { &self.descending } else { &self.ascending }
+    /// The rows that stay in the list and are not in `moved`, by their numbers now, in ascending order.
+    pub(super) fn stayed(&self, renumbering: &Renumbering, moved: &Bitmap) -> Vec<u32> {
+        let mut stayed = Vec::with_capacity(renumbering.rows());
+        let rows = self.sorted.ascending().iter().copied();
+        if renumbering.keeps_numbers() {
+            stayed.extend(rows.filter(|&row| !moved.contains(row)));
+        } else {
+            let numbers = renumbering.new_numbers();
+            let now = rows.filter_map(|row| numbers.get(row as usize).copied().flatten());
+            stayed.extend(now.filter(|&row| !moved.contains(row)));
+        }
+        stayed
     }
 
-    /// A number that sorts rows as [`sorted`](Self::sorted) does: the rank in the upper 32 bits, the row in the lower.
+    pub(super) fn sorted(&self) -> &Sorted {
+        &self.sorted
+    }
+
+    fn key(&self, row: u32) -> Key {
+        self.keys.get(row as usize).copied().unwrap_or(Key::NONE)
+    }
+
+    /// A value that sorts rows as [`sorted`](Self::sorted) does.
     #[inline]
-    pub(super) fn place(&self, row: u32, descending: bool) -> u64 {
-        let rank = self.ranks.get(row as usize).copied().unwrap_or(ABSENT);
-        let rank = if descending && rank != ABSENT { ABSENT - 1 - rank } else { rank };
-        u64::from(rank) << 32 | u64::from(row)
-    }
-}
-
-/// The sorted values of a column, needed by range filters in addition to the order.
-#[derive(Debug, Clone)]
-pub(super) struct Ranges {
-    /// The values in ascending order; entry `i` belongs to row `i` of the ascending order.
-    keys: Vec<i64>,
-}
-
-impl Ranges {
-    /// Collects the non-null `keys` in the ascending order of `order`, which must have been built from the same `keys`.
-    pub(super) fn build(order: &Order, keys: &[Option<i64>]) -> Self {
-        let valued = order.ascending.rows.iter().take(order.present);
-        Ranges { keys: valued.filter_map(|&row| keys.get(row as usize).copied().flatten()).collect() }
+    pub(super) fn place(&self, row: u32, descending: bool) -> (Key, u32) {
+        let key = self.key(row);
+        (if descending { key.reversed() } else { key }, row)
     }
 
-    /// The rows of `order` with a value from `min` to `max`, both inclusive. A NaN bound selects no row.
-    pub(super) fn set(&self, order: &Order, min: Option<f64>, max: Option<f64>) -> Bitmap {
+    /// The rows whose number lies within the bounds, both inclusive. A bound that is NaN lets no row in.
+    pub(super) fn between(&self, min: Option<f64>, max: Option<f64>) -> Bitmap {
         let bound = |bound: Option<f64>, open: i64| bound.map_or(Some(open), key_of);
+        let rows = self.sorted.present();
         let (start, end) = match (bound(min, i64::MIN), bound(max, i64::MAX)) {
-            (Some(min), Some(max)) => {
-                (self.keys.partition_point(|&key| key < min), self.keys.partition_point(|&key| key <= max))
-            }
+            (Some(min), Some(max)) => (
+                rows.partition_point(|&row| self.key(row) < Key(min)),
+                rows.partition_point(|&row| self.key(row) <= Key(max)),
+            ),
             _ => (0, 0),
         };
-        order.ascending.set(start..end.max(start))
+        self.sorted.set(start..end.max(start))
     }
+
+    /// Bytes on the heap.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.keys.capacity() * size_of::<Key>() + self.sorted.heap_bytes()
+    }
+}
+
+/// Merges two sequences that are sorted by `less`. The second should be much the shorter: each of its rows is placed by binary search.
+pub(super) fn merge(long: &[u32], short: impl Iterator<Item = u32>, less: impl Fn(u32, u32) -> bool) -> Vec<u32> {
+    let mut merged = Vec::with_capacity(long.len() + short.size_hint().1.unwrap_or(0));
+    let mut rest = long;
+    for row in short {
+        let (before, after) =
+            rest.split_at_checked(rest.partition_point(|&other| less(other, row))).unwrap_or((rest, &[]));
+        merged.extend_from_slice(before);
+        merged.push(row);
+        rest = after;
+    }
+    merged.extend_from_slice(rest);
+    merged
 }
 
 #[cfg(test)]
@@ -154,11 +167,25 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn keys(values: &[Option<i64>]) -> Vec<Key> {
+        values.iter().map(|value| Key::of_integer(*value)).collect()
+    }
+
     #[test]
-    fn in_both_directions_rows_without_a_value_are_last_and_ties_are_in_row_order() {
-        let order = Order::build(&[Some(2), None, Some(1), Some(2), None]);
-        assert_eq!(order.ascending.rows, [2, 0, 3, 1, 4]);
-        assert_eq!(order.descending.rows, [0, 3, 2, 1, 4]);
+    fn the_least_and_the_greatest_integers_are_values_in_both_directions() {
+        let order = Order::build(keys(&[None, Some(i64::MAX), Some(i64::MIN), Some(0)]));
+        let rows = |descending: bool| order.sorted.runs(descending, 0).flatten().copied().collect::<Vec<u32>>();
+        assert_eq!(rows(false), [2, 3, 1, 0]);
+        assert_eq!(rows(true), [1, 3, 2, 0]);
+        assert!((0..3).map(|row| order.place(row + 1, true)).all(|place| place < order.place(0, true)));
+    }
+
+    #[test]
+    fn a_column_that_did_not_change_is_shared() {
+        let order = Arc::new(Order::build(keys(&[Some(2), None, Some(1)])));
+        let same = Renumbering::new(3, (0..3).map(|row| (Some(row), true)));
+        let values = [Some(2), None, Some(1)];
+        assert!(Arc::ptr_eq(&order, &Order::after(&order, &same, keys(&values).into_iter())));
     }
 
     proptest! {
@@ -168,16 +195,18 @@ mod tests {
                 (Some(x), Some(y)) => prop_assert_eq!(Some(x.cmp(&y)), a.partial_cmp(&b)),
                 _ => prop_assert!(a.is_nan() || b.is_nan()),
             }
+            let numbers = [a, b].map(|number| Key::of_number(Some(number)));
+            prop_assert_eq!(numbers.map(|key| key == Key::NONE), [a.is_nan(), b.is_nan()]);
         }
 
         #[test]
         fn a_place_sorts_rows_as_the_order_does(
-            keys in proptest::collection::vec(proptest::option::of(0..9), 0..80), descending: bool,
+            values in proptest::collection::vec(proptest::option::of(0i64..9), 0..80), descending: bool,
         ) {
-            let order = Order::build(&keys);
-            let mut rows: Vec<u32> = (0..keys.len() as u32).collect();
+            let order = Order::build(keys(&values));
+            let mut rows: Vec<u32> = (0..values.len() as u32).collect();
             rows.sort_by_key(|&row| order.place(row, descending));
-            prop_assert_eq!(rows.as_slice(), order.sorted(descending).rows());
+            prop_assert_eq!(rows, order.sorted.runs(descending, 0).flatten().copied().collect::<Vec<u32>>());
         }
 
         #[test]
@@ -185,29 +214,12 @@ mod tests {
             values in proptest::collection::vec(proptest::option::weighted(0.8, -3i32..40), 0..400),
             min in proptest::option::of(-4i32..41), max in proptest::option::of(-4i32..41),
         ) {
-            let keys: Vec<Option<i64>> = values.iter().map(|value| value.and_then(|v| key_of(v.into()))).collect();
-            let order = Order::build(&keys);
-            let found = Ranges::build(&order, &keys).set(&order, min.map(f64::from), max.map(f64::from));
+            let order = Order::build(values.iter().map(|value| Key::of_number(value.map(f64::from))).collect());
+            let found = order.between(min.map(f64::from), max.map(f64::from));
             let within = |v: i32| min.is_none_or(|min| v >= min) && max.is_none_or(|max| v <= max);
             let expected: Vec<u32> =
                 (0u32..).zip(&values).filter(|(_, value)| value.is_some_and(within)).map(|(row, _)| row).collect();
             prop_assert_eq!(found.iter().collect::<Vec<u32>>(), expected);
-        }
-
-        #[test]
-        fn locate_returns_a_position_less_than_a_step_before_the_match(
-            keys in proptest::collection::vec(proptest::option::of(0..9), 1..400),
-            members in proptest::collection::btree_set(0u32..400, 1..300), offset in 0usize..300,
-        ) {
-            let sorted = Order::build(&keys).ascending;
-            let mut matches = Bitmap::none(keys.len());
-            members.iter().for_each(|&row| matches.insert(row));
-            let positions: Vec<usize> = (0..keys.len()).filter(|&at| matches.contains(sorted.rows[at])).collect();
-            let (start, before) = sorted.locate(&matches, offset);
-            prop_assert_eq!(before, positions.iter().filter(|&&at| at < start).count());
-            if let Some(&wanted) = positions.get(offset) {
-                prop_assert!(start <= wanted && wanted < start + sorted.step());
-            }
         }
     }
 }

@@ -6,7 +6,8 @@
 use alloc::vec::Vec;
 
 use super::bitmap::Bitmap;
-use super::order::{Order, Sorted};
+use super::order::Order;
+use super::sorted::Sorted;
 
 /// Cost of ranking one match, in units of scanning one row.
 const RANK_COST: usize = 4;
@@ -23,20 +24,19 @@ pub(super) fn page(
     offset: usize,
     end: usize,
 ) -> Vec<u32> {
-    let sorted = order.sorted(descending);
-    let rows = sorted.rows();
-    let Some(matches) = matches.filter(|_| total < rows.len()) else {
-        return rows.get(offset..end).unwrap_or_default().to_vec();
+    let sorted = order.sorted();
+    let Some(matches) = matches.filter(|_| total < sorted.len()) else {
+        return sorted.runs(descending, offset).flatten().copied().take(end.saturating_sub(offset)).collect();
     };
-    let max_scan = MAX_OVERRUN as u128 * end as u128 * rows.len() as u128 / total.max(1) as u128;
+    let max_scan = MAX_OVERRUN as u128 * end as u128 * sorted.len() as u128 / total.max(1) as u128;
     if max_scan <= sorted.step() as u128
-        && let Some(page) = scan(rows, matches, offset, end, max_scan as usize)
+        && let Some(page) = scan(sorted.runs(descending, 0), matches, offset, end, max_scan as usize)
     {
         return page;
     }
     let rank_cost = total.saturating_mul(RANK_COST);
     if rank_cost > MAX_OVERRUN * sorted.step()
-        && let Some(page) = scan_from_located(sorted, matches, offset, end, rank_cost)
+        && let Some(page) = scan_from_located(sorted, descending, matches, offset, end, rank_cost)
     {
         return page;
     }
@@ -44,52 +44,68 @@ pub(super) fn page(
 }
 
 /// Tests the rows in order; `None` if the first `steps` rows do not reach the end of the page.
-fn scan(rows: &[u32], matches: &Bitmap, offset: usize, end: usize, steps: usize) -> Option<Vec<u32>> {
+fn scan<'a>(
+    runs: impl Iterator<Item = &'a [u32]>,
+    matches: &Bitmap,
+    offset: usize,
+    end: usize,
+    steps: usize,
+) -> Option<Vec<u32>> {
     let size = end.saturating_sub(offset);
-    let tested = rows.iter().take(steps).copied();
-    let page: Vec<u32> = tested.filter(|&row| matches.contains(row)).skip(offset).take(size).collect();
+    let tested = runs.flatten().take(steps).copied();
+    let mut page = Vec::with_capacity(size);
+    page.extend(tested.filter(|&row| matches.contains(row)).skip(offset).take(size));
     (page.len() == size).then_some(page)
 }
 
-fn scan_from_located(sorted: &Sorted, matches: &Bitmap, offset: usize, end: usize, steps: usize) -> Option<Vec<u32>> {
-    let (start, before) = sorted.locate(matches, offset);
-    scan(sorted.rows().get(start..)?, matches, offset.checked_sub(before)?, end.checked_sub(before)?, steps)
+fn scan_from_located(
+    sorted: &Sorted,
+    descending: bool,
+    matches: &Bitmap,
+    offset: usize,
+    end: usize,
+    steps: usize,
+) -> Option<Vec<u32>> {
+    let (start, before) = sorted.locate(descending, matches, offset);
+    let runs = sorted.runs(descending, start);
+    scan(runs, matches, offset.checked_sub(before)?, end.checked_sub(before)?, steps)
 }
 
-/// Ranks the matching rows and sorts only those up to the end of the page.
+/// Sorts the matching rows up to the end of the page.
 fn select_by_rank(order: &Order, descending: bool, matches: &Bitmap, offset: usize, end: usize) -> Vec<u32> {
-    let mut places: Vec<u64> = matches.iter().map(|row| order.place(row, descending)).collect();
+    let mut places: Vec<_> = matches.iter().map(|row| order.place(row, descending)).collect();
     if end < places.len() {
         places.select_nth_unstable(end);
         places.truncate(end);
     }
     places.sort_unstable();
-    places.iter().skip(offset).map(|place| *place as u32).collect()
+    places.iter().skip(offset).map(|(_, row)| *row).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::select::order::Key;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn all_three_methods_select_the_same_page(
-            keys in proptest::collection::vec(proptest::option::of(0..30), 1..500),
+            keys in proptest::collection::vec(proptest::option::of(0i64..30), 1..500),
             members in proptest::collection::btree_set(0u32..500, 1..400),
             descending: bool, from in any::<prop::sample::Index>(), size in 1usize..50,
         ) {
-            let order = Order::build(&keys);
+            let order = Order::build(keys.iter().map(|key| Key::of_integer(*key)).collect());
             let mut matches = Bitmap::none(keys.len());
             members.iter().for_each(|&row| matches.insert(row));
             matches.insert(0);
             let total = matches.len();
             let from = from.index(total);
             let end = total.min(from + size);
-            let sorted = order.sorted(descending);
+            let sorted = order.sorted();
             let expected = select_by_rank(&order, descending, &matches, from, end);
-            prop_assert_eq!(scan(sorted.rows(), &matches, from, end, keys.len()), Some(expected.clone()));
-            prop_assert_eq!(scan_from_located(sorted, &matches, from, end, keys.len()), Some(expected.clone()));
+            prop_assert_eq!(scan(sorted.runs(descending, 0), &matches, from, end, keys.len()), Some(expected.clone()));
+            prop_assert_eq!(scan_from_located(sorted, descending, &matches, from, end, keys.len()), Some(expected.clone()));
             prop_assert_eq!(page(&order, descending, Some(&matches), total, from, end), expected);
         }
     }
@@ -100,7 +116,7 @@ mod tests {
         matches.insert(1);
         matches.insert(9);
         let rows: Vec<u32> = (0..10).collect();
-        assert_eq!(scan(&rows, &matches, 0, 2, 9), None);
-        assert_eq!(scan(&rows, &matches, 0, 1, 9), Some(alloc::vec![1]));
+        assert_eq!(scan([rows.as_slice()].into_iter(), &matches, 0, 2, 9), None);
+        assert_eq!(scan([rows.as_slice()].into_iter(), &matches, 0, 1, 9), Some(alloc::vec![1]));
     }
 }

@@ -1,12 +1,24 @@
 //! Case-insensitive substring search over many short texts at once.
+//!
+//! Entries are held in segments of up to 64. For each pair of bytes, a segment tells by one bit per entry which entries may contain the pair.
+//! A search reads only the entries that may contain every pair of the needle.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{string::String, sync::Arc, vec::Vec};
+use core::ops::Range;
 use memchr::memmem::Finder;
+
+use super::renumbering::Renumbering;
 
 /// Separates texts. This byte never occurs in UTF-8, so a needle cannot match across two texts.
 const SEPARATOR: u8 = 0xff;
-/// Bytes of the corpus per entry of the position table.
-const BLOCK: usize = 64;
+/// Most entries of one segment: one bit of a word each.
+const ENTRIES: usize = u64::BITS as usize;
+/// Number of ASCII bytes; the only bytes that are needles by themselves.
+const SINGLES: usize = 128;
+/// Pairs of bytes share this many words of a segment.
+const PAIRS_BITS: u32 = 9;
+/// From this length on, an entry is searched by an algorithm that skips bytes but takes time to start.
+const LONG: usize = 128;
 
 /// Lower-cases each character by itself. Unlike in `str::to_lowercase`, the result does not depend on neighbouring characters, so a
 /// substring folds as it does in the whole text.
@@ -17,96 +29,301 @@ pub(super) fn fold(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Many case-folded texts, concatenated so that one scan searches all of them.
+/// Appends the folded `texts` of one entry to `bytes`.
+fn append<'a>(texts: impl IntoIterator<Item = &'a str>, bytes: &mut Vec<u8>) {
+    for text in texts {
+        if text.is_ascii() {
+            bytes.extend(text.bytes().map(|byte| byte.to_ascii_lowercase()));
+        } else {
+            bytes.extend_from_slice(fold(text).as_bytes());
+        }
+        bytes.push(SEPARATOR);
+    }
+}
+
+/// The word of a segment that tells which entries contain one of the pairs of bytes that share the word.
+fn pair_word(first: u8, second: u8) -> usize {
+    let pair = u32::from(first) << 8 | u32::from(second);
+    SINGLES + (pair.wrapping_mul(0x9e37_79b1) >> (u32::BITS - PAIRS_BITS)) as usize
+}
+
+/// Up to [`ENTRIES`] consecutive entries.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Corpus {
+struct Segment {
+    /// The folded texts, each followed by [`SEPARATOR`].
     bytes: Vec<u8>,
     /// Where each entry ends.
-    ends: Vec<usize>,
-    /// For every block of `bytes`, the first entry that ends after the block's start.
-    blocks: Vec<u32>,
+    ends: Vec<u32>,
+    /// For each ASCII byte, then for each group of pairs of bytes, the entries that contain it, one bit per entry.
+    words: Vec<u64>,
+}
+
+impl Segment {
+    fn push(&mut self, entry: &[u8]) {
+        self.bytes.extend_from_slice(entry);
+        self.ends.push(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
+    }
+
+    /// Fills `words` and frees spare capacity.
+    fn finish(mut self) -> Self {
+        let mut words = alloc::vec![0u64; SINGLES + (1 << PAIRS_BITS)];
+        for entry in 0..self.ends.len() {
+            let bit = 1 << entry;
+            let mut last = SEPARATOR;
+            for &byte in self.entry(entry) {
+                if let Some(word) = words.get_mut(usize::from(byte)).filter(|_| byte.is_ascii()) {
+                    *word |= bit;
+                }
+                if last != SEPARATOR
+                    && let Some(word) = words.get_mut(pair_word(last, byte))
+                {
+                    *word |= bit;
+                }
+                last = byte;
+            }
+        }
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        Segment { words, ..self }
+    }
+
+    fn entry(&self, entry: usize) -> &[u8] {
+        let end = |entry: usize| self.ends.get(entry).map(|end| *end as usize);
+        let start = entry.checked_sub(1).and_then(end).unwrap_or(0);
+        end(entry).and_then(|end| self.bytes.get(start..end)).unwrap_or_default()
+    }
+
+    /// The entries that contain the needle, one bit per entry.
+    fn search(&self, needle: &Needle<'_>) -> u64 {
+        let mut found = u64::MAX;
+        for &word in &needle.words {
+            found &= self.words.get(word).copied().unwrap_or(0);
+            if found == 0 {
+                return 0;
+            }
+        }
+        if needle.exact {
+            return found;
+        }
+        let mut left = found;
+        while left != 0 {
+            let entry = left.trailing_zeros();
+            left &= left - 1;
+            if !needle.is_in(self.entry(entry as usize)) {
+                found &= !(1 << entry);
+            }
+        }
+        found
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<u32>() + self.words.capacity() * size_of::<u64>()
+    }
+}
+
+/// A folded needle, prepared for the search in many segments.
+struct Needle<'a> {
+    /// The words that have the bits of all entries with the needle.
+    words: Vec<usize>,
+    /// Whether the words have no other bits.
+    exact: bool,
+    /// The first eight bytes as a number, and its bits that count if there are fewer bytes.
+    head: u64,
+    mask: u64,
+    /// The bytes after the first eight.
+    rest: &'a [u8],
+    finder: Finder<'a>,
+}
+
+impl<'a> Needle<'a> {
+    /// Of at least one byte.
+    fn new(needle: &'a [u8]) -> Self {
+        let (head, rest) = needle.split_at_checked(size_of::<u64>()).unwrap_or((needle, &[]));
+        let words = match needle {
+            [single] => alloc::vec![usize::from(*single)],
+            _ => needle.iter().zip(needle.iter().skip(1)).map(|(first, second)| pair_word(*first, *second)).collect(),
+        };
+        Needle {
+            words,
+            exact: needle.len() == 1,
+            head: head.iter().fold(0, |head, byte| head << 8 | u64::from(*byte)),
+            mask: u64::MAX >> (u64::BITS - 8 * head.len() as u32).min(u64::BITS - 1),
+            rest,
+            finder: Finder::new(needle),
+        }
+    }
+
+    fn is_in(&self, entry: &[u8]) -> bool {
+        if entry.len() >= LONG {
+            return self.finder.find(entry).is_some();
+        }
+        // The last eight bytes. The first bytes are preceded by bytes that no needle contains.
+        let mut window = u64::MAX;
+        for (at, byte) in entry.iter().enumerate() {
+            window = window << 8 | u64::from(*byte);
+            if window & self.mask == self.head && entry.get(at + 1..).is_some_and(|rest| rest.starts_with(self.rest)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Many case-folded texts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Corpus {
+    /// Segments in order, each with the number of its first entry.
+    segments: Vec<(u32, Arc<Segment>)>,
+    /// Number of entries.
+    entries: u32,
 }
 
 impl Corpus {
     /// Builds a corpus whose entries consist of several texts each. A needle matches within one text, never across two.
     pub(super) fn build<'a, P: IntoIterator<Item = &'a str>>(entries: impl Iterator<Item = P>) -> Self {
         let mut corpus = Corpus::default();
-        for (entry, parts) in entries.enumerate() {
-            for part in parts {
-                corpus.bytes.extend_from_slice(fold(part).as_bytes());
-                corpus.bytes.push(SEPARATOR);
+        let (mut bytes, mut segment) = (Vec::new(), Segment::default());
+        for entry in entries {
+            bytes.clear();
+            append(entry, &mut bytes);
+            segment.push(&bytes);
+            if segment.ends.len() == ENTRIES {
+                corpus.push(core::mem::take(&mut segment));
             }
-            let filled = corpus.bytes.len().div_ceil(BLOCK);
-            corpus.blocks.resize(filled.max(corpus.blocks.len()), entry as u32);
-            corpus.ends.push(corpus.bytes.len());
+        }
+        if !segment.ends.is_empty() {
+            corpus.push(segment);
         }
         corpus
     }
 
-    /// Calls `found` with the number of every entry that contains `needle`, ascending. An empty needle matches none.
-    pub(super) fn search(&self, needle: &str, mut found: impl FnMut(u32)) {
-        let needle = fold(needle);
-        if needle.is_empty() {
+    fn push(&mut self, segment: Segment) {
+        self.reuse(Arc::new(segment.finish()));
+    }
+
+    fn reuse(&mut self, segment: Arc<Segment>) {
+        let first = self.entries;
+        self.entries += segment.ends.len() as u32;
+        self.segments.push((first, segment));
+    }
+
+    /// The corpus after a change of the list whose rows are the entries; `entries` are the texts of all rows now. Segments are shared with
+    /// `previous` if none of their entries changed.
+    pub(super) fn after<'a, P: IntoIterator<Item = &'a str>>(
+        previous: &Corpus,
+        renumbering: &Renumbering,
+        entries: impl Iterator<Item = P>,
+    ) -> Self {
+        let mut changes = Changes { previous, renumbering, rows: Vec::new(), bytes: Vec::new(), ends: Vec::new() };
+        for (changed, texts) in renumbering.changed_values(entries) {
+            let start = changes.bytes.len();
+            texts.into_iter().for_each(|texts| append(texts, &mut changes.bytes));
+            let same = changed.old.and_then(|old| previous.entry(old));
+            if same.is_some() && same == changes.bytes.get(start..) {
+                changes.bytes.truncate(start);
+            } else {
+                changes.rows.push(changed.row);
+                changes.ends.push(changes.bytes.len());
+            }
+        }
+        if changes.rows.is_empty() && renumbering.keeps_numbers() {
+            return previous.clone();
+        }
+        let mut corpus = Corpus::default();
+        for (first, segment) in &previous.segments {
+            let old = *first..*first + segment.ends.len() as u32;
+            let Some(new) = renumbering.new_start(old) else { continue };
+            if !changes.any_in(new..new + segment.ends.len() as u32) {
+                changes.fill(&mut corpus, new);
+                corpus.reuse(Arc::clone(segment));
+            }
+        }
+        let rows = u32::try_from(renumbering.rows()).unwrap_or(u32::MAX);
+        changes.fill(&mut corpus, rows);
+        // Every insertion into a full segment splits it.
+        if corpus.segments.len() > 2 * renumbering.rows().div_ceil(ENTRIES) + 1 {
+            corpus = Corpus::default();
+            changes.fill(&mut corpus, rows);
+        }
+        corpus
+    }
+
+    /// Number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.entries as usize
+    }
+
+    fn entry(&self, entry: u32) -> Option<&[u8]> {
+        let at = self.segments.partition_point(|(first, _)| *first <= entry).checked_sub(1)?;
+        let (first, segment) = self.segments.get(at)?;
+        let entry = (entry - first) as usize;
+        (entry < segment.ends.len()).then(|| segment.entry(entry))
+    }
+
+    /// Calls `found` for every segment that has entries with `needle`, in order: with the number of the segment's first entry, and one bit per
+    /// entry with the needle. An empty needle matches none.
+    pub(super) fn search(&self, needle: &str, mut found: impl FnMut(u32, u64)) {
+        let folded = fold(needle);
+        if folded.is_empty() {
             return;
         }
-        let finder = Finder::new(needle.as_bytes());
-        let mut from = 0;
-        while let Some(at) = self.bytes.get(from..).and_then(|rest| finder.find(rest)) {
-            let Some((entry, end)) = self.entry_at(from + at) else { return };
-            found(entry);
-            from = end;
+        let needle = Needle::new(folded.as_bytes());
+        for (first, segment) in &self.segments {
+            let entries = segment.search(&needle);
+            if entries != 0 {
+                found(*first, entries);
+            }
         }
     }
 
-    /// The entry that contains byte `at`, and the byte after its end.
-    fn entry_at(&self, at: usize) -> Option<(u32, usize)> {
-        let first = *self.blocks.get(at / BLOCK)?;
-        let (offset, end) = self.ends.get(first as usize..)?.iter().enumerate().find(|(_, end)| **end > at)?;
-        Some((first + offset as u32, *end))
+    /// Bytes on the heap, those that are shared with another corpus included.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let shared: usize = self.segments.iter().map(|(_, segment)| arc_bytes(segment) + segment.heap_bytes()).sum();
+        self.segments.capacity() * size_of::<(u32, Arc<Segment>)>() + shared
+    }
+}
+
+/// Bytes of the allocation of an `Arc`: the value and two counts.
+pub(super) fn arc_bytes<T>(_: &Arc<T>) -> usize {
+    size_of::<T>() + 2 * size_of::<usize>()
+}
+
+/// The entries of a corpus after a change: those that changed, and those of the corpus before.
+struct Changes<'a> {
+    previous: &'a Corpus,
+    renumbering: &'a Renumbering,
+    /// The numbers of the changed entries, ascending; their folded texts, and where each ends.
+    rows: Vec<u32>,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Changes<'_> {
+    fn any_in(&self, rows: Range<u32>) -> bool {
+        self.rows.get(self.rows.partition_point(|&row| row < rows.start)).is_some_and(|&row| row < rows.end)
+    }
+
+    /// Appends the entries up to number `end`, in segments of about equal length.
+    fn fill(&self, corpus: &mut Corpus, end: u32) {
+        let count = end.saturating_sub(corpus.entries) as usize;
+        for left in (1..=count.div_ceil(ENTRIES)).rev() {
+            let size = (end.saturating_sub(corpus.entries) as usize).div_ceil(left);
+            let mut segment = Segment::default();
+            (corpus.entries..end).take(size).for_each(|row| segment.push(self.entry(row)));
+            corpus.push(segment);
+        }
+    }
+
+    fn entry(&self, row: u32) -> &[u8] {
+        let Ok(at) = self.rows.binary_search(&row) else {
+            return self.renumbering.old_of(row).and_then(|old| self.previous.entry(old)).unwrap_or_default();
+        };
+        let end = |at: usize| self.ends.get(at).copied();
+        let start = at.checked_sub(1).and_then(end).unwrap_or(0);
+        end(at).and_then(|end| self.bytes.get(start..end)).unwrap_or_default()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::vec;
-    use proptest::prelude::*;
-
-    fn found(entries: &[Vec<&str>], needle: &str) -> Vec<u32> {
-        let mut hits = Vec::new();
-        Corpus::build(entries.iter().map(|parts| parts.iter().copied())).search(needle, |entry| hits.push(entry));
-        hits
-    }
-
-    #[test]
-    fn case_does_not_matter_in_any_script() {
-        let entries = [vec!["Steakhouse USDC"], vec!["ΟΔΟΣ", "x"], vec!["Straße"], vec!["İzmir"]];
-        assert_eq!(found(&entries, "steakHOUSE us"), [0]);
-        assert_eq!(found(&entries, "οδοσ"), [1]);
-        assert_eq!(found(&entries, "STRAß"), [2]);
-        assert_eq!(found(&entries, "İZ"), [3]);
-    }
-
-    #[test]
-    fn a_needle_matches_within_one_text_only() {
-        let entries = [vec!["ab", "cd"], vec![], vec!["", "abab"], vec!["cdab"]];
-        assert_eq!(found(&entries, "ab"), [0, 2, 3]);
-        assert!(found(&entries, "bc").is_empty());
-        assert!(found(&entries, "").is_empty());
-    }
-
-    proptest! {
-        #[test]
-        fn one_scan_finds_the_same_entries_as_searching_every_text(
-            entries in proptest::collection::vec(proptest::collection::vec("[aAbBΣσ]{0,90}", 0..3), 0..40),
-            needle in "[aAbBΣσ]{1,3}",
-        ) {
-            let borrowed: Vec<Vec<&str>> =
-                entries.iter().map(|parts| parts.iter().map(String::as_str).collect()).collect();
-            let matches = |parts: &[String]| parts.iter().any(|part| fold(part).contains(&fold(&needle)));
-            let expected: Vec<u32> =
-                (0u32..).zip(&entries).filter(|(_, parts)| matches(parts)).map(|(entry, _)| entry).collect();
-            prop_assert_eq!(found(&borrowed, &needle), expected);
-        }
-    }
-}
+#[path = "text_tests.rs"]
+mod tests;

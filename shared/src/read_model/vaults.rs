@@ -9,9 +9,9 @@ use crate::model::vault::{RewardedVault, VaultRow};
 use crate::model::vault_score::VaultScoreRow;
 use crate::replica::Row;
 use crate::route::{self, routes};
-use crate::select::Selection;
 use crate::select::vault_filters::{VaultFilter, VaultSort};
 use crate::select::vaults::{VaultColumns, VaultIndex};
+use crate::select::{Renumbering, Selection};
 use crate::wire::error::ApiError;
 use crate::wire::page::PageRequest;
 use crate::wire::record::Reader;
@@ -78,19 +78,16 @@ impl EncodedVault {
     }
 }
 
-/// The vault of `earlier` that is the same row in memory, if there is one. Removes it and the vaults before it from the front of `earlier`.
-fn take(earlier: &mut &[Arc<EncodedVault>], row: &Row) -> Option<Arc<EncodedVault>> {
-    while let Some((first, rest)) = earlier.split_first() {
-        if first.row.is_same(row) {
-            *earlier = rest;
-            return Some(Arc::clone(first));
-        }
-        if first.row.key() >= row.key() {
-            return None;
-        }
-        *earlier = rest;
-    }
-    None
+/// For each row: the number of the vault of `earlier` with its key, if there is one, and whether the row differs from that vault's in memory.
+/// Both are in ascending order of keys.
+fn origins(earlier: &[Arc<EncodedVault>], rows: &[Row]) -> Vec<(Option<u32>, bool)> {
+    let mut left = (0u32..).zip(earlier).peekable();
+    let origin = |row: &Row| {
+        while left.next_if(|(_, vault)| vault.row.key() < row.key()).is_some() {}
+        let found = left.next_if(|(_, vault)| vault.row.key() == row.key());
+        (found.map(|(number, _)| number), !found.is_some_and(|(_, vault)| vault.row.is_same(row)))
+    };
+    rows.iter().map(origin).collect()
 }
 
 /// The active vaults, in ascending order of ids.
@@ -98,18 +95,28 @@ fn take(earlier: &mut &[Arc<EncodedVault>], row: &Row) -> Option<Arc<EncodedVaul
 pub struct Vaults(Listed<Arc<EncodedVault>, VaultIndex>);
 
 impl Vaults {
-    /// Reads rows; vaults of `previous` that are the same rows in memory are not decoded again.
+    /// Reads rows. Vaults of `previous` that are the same rows in memory are not decoded again, and its index is continued.
     pub(super) fn read(rows: &[Row], previous: Option<&Vaults>) -> Option<Self> {
-        let mut earlier = previous.map_or(&[][..], |vaults| vaults.0.rows());
+        let earlier = previous.map_or(&[][..], |vaults| vaults.0.rows());
+        let origins = origins(earlier, rows);
+        let mut of_rows = origins.iter();
         let read = |row, mut reader| {
             let columns = VaultColumns::read(&mut reader)?;
-            let vault = match take(&mut earlier, row) {
-                Some(vault) => vault,
+            let same = of_rows.next().filter(|(_, changed)| !changed).and_then(|(number, _)| *number);
+            let vault = match same.and_then(|number| earlier.get(number as usize)) {
+                Some(vault) => Arc::clone(vault),
                 None => Arc::new(EncodedVault::read(row, &columns, reader)?),
             };
             Some((columns, vault))
         };
-        Listed::read(rows, read, VaultIndex::build).map(Vaults)
+        let index = |columns: &[VaultColumns<'_>]| match previous {
+            Some(vaults) => {
+                let renumbering = Renumbering::new(earlier.len(), origins.iter().copied());
+                vaults.0.index().after(&renumbering, columns)
+            }
+            None => VaultIndex::build(columns),
+        };
+        Listed::read(rows, read, index).map(Vaults)
     }
 
     /// Row numbers of a page of the vaults that match `filter`, in the order of `sort`.

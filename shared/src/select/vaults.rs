@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::vault_filters::{VaultFilter, VaultSort, VaultSortField};
-use super::{FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
+use super::{FlagColumn, Index, Renumbering, Selection, Sort, SortColumn, WordColumn};
 use crate::model::ids::ChainId;
 use crate::model::status::DepositStatus;
 use crate::model::vault::VaultRow;
@@ -203,7 +203,16 @@ impl Default for VaultIndex {
 impl VaultIndex {
     /// Indexes `vaults`, which must be in ascending byte order of their ids.
     pub fn build(vaults: &[VaultColumns<'_>]) -> Self {
-        let mut index = Index::new(vaults.len());
+        Self::of(Index::new(vaults.len()), vaults)
+    }
+
+    /// The index of a changed list, which is cheap if few vaults changed ([`Index::after`]). `renumbering` relates `vaults` to the vaults of
+    /// this index.
+    pub fn after(&self, renumbering: &Renumbering, vaults: &[VaultColumns<'_>]) -> Self {
+        Self::of(Index::after(&self.index, renumbering), vaults)
+    }
+
+    fn of(mut index: Index, vaults: &[VaultColumns<'_>]) -> Self {
         for field in VaultSortField::ALL {
             field.add_column(&mut index, vaults);
         }

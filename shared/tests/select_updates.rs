@@ -35,7 +35,7 @@ struct Columns {
 
 fn fill(index: &mut Index, rows: &[Row]) -> Columns {
     let words = index.add_words(rows.iter().map(|row| row.word), false);
-    if rows.len() % 2 == 0 {
+    if rows.len().is_multiple_of(2) {
         index.alias(words, "1", "aave");
     }
     let columns = Columns {

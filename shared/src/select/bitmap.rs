@@ -215,7 +215,7 @@ mod tests {
             changed.keep(&second);
             prop_assert_eq!(set(&changed), a.intersection(&b).copied().collect::<BTreeSet<u32>>());
             for row in 0..rows {
-                let below = a.iter().copied().filter(|&member| member as usize <= row).next_back();
+                let below = a.iter().copied().rfind(|&member| member as usize <= row);
                 prop_assert_eq!(first.last_up_to(row), below.map(|member| member as usize));
                 let above = a.iter().copied().find(|&member| member as usize >= row);
                 prop_assert_eq!(first.first_from(row), above.map(|member| member as usize));

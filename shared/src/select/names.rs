@@ -19,7 +19,8 @@ pub(super) fn build<'a>(rows: usize, names: impl Iterator<Item = &'a str>) -> Or
     // The first eight bytes decide most comparisons.
     let mut heads: Vec<(u64, u32)> = names.0.iter().map(|name| head(name)).zip(0u32..).collect();
     heads.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| names.compare(a.1, b.1)));
-    names.order(heads.into_iter().map(|(_, row)| row).collect(), rows)
+    let sorted = heads.into_iter().map(|(_, row)| row).collect();
+    names.order(sorted, rows, |a, b| names.equal(a, b))
 }
 
 /// The order after a change of the list, where `names` are the texts of all rows now.
@@ -51,7 +52,16 @@ pub(super) fn after<'a>(
         changed.sort_unstable_by(|&a, &b| names.compare(a, b));
         merge(&stayed, changed.into_iter(), |a, b| names.compare(a, b).is_lt())
     };
-    let order = names.order(sorted, rows);
+    // Texts of rows that did not change are equal if they were before.
+    let keys = previous.carried_keys(renumbering);
+    let mut changed = Bitmap::none(rows);
+    renumbering.changed().iter().for_each(|row| changed.insert(row.row));
+    let order = names.order(sorted, rows, |a, b| {
+        if changed.contains(a) || changed.contains(b) {
+            return names.equal(a, b);
+        }
+        keys.get(a as usize) == keys.get(b as usize)
+    });
     if order == **previous { Arc::clone(previous) } else { Arc::new(order) }
 }
 
@@ -65,16 +75,19 @@ impl Names<'_> {
         compare_folded(self.get(a), self.get(b)).then(a.cmp(&b))
     }
 
-    /// The order of `rows` rows, of which `sorted` are those with a name.
-    fn order(&self, mut sorted: Vec<u32>, rows: usize) -> Order {
+    fn equal(&self, a: u32, b: u32) -> bool {
+        compare_folded(self.get(a), self.get(b)).is_eq()
+    }
+
+    /// The order of `rows` rows, of which `sorted` are those with a name. `equal` compares two of them.
+    fn order(&self, mut sorted: Vec<u32>, rows: usize, equal: impl Fn(u32, u32) -> bool) -> Order {
         let mut keys = alloc::vec![Key::NONE; rows];
         let (mut last, mut key) = (None, Key::NONE);
         for (position, &row) in (0i64..).zip(&sorted) {
-            let name = self.get(row);
-            if !last.is_some_and(|last| compare_folded(last, name).is_eq()) {
+            if !last.is_some_and(|last| equal(last, row)) {
                 key = Key::of_integer(Some(position));
             }
-            last = Some(name);
+            last = Some(row);
             if let Some(slot) = keys.get_mut(row as usize) {
                 *slot = key;
             }
@@ -87,9 +100,8 @@ impl Names<'_> {
 /// Compares as the folded texts do: `fold` maps characters one by one, and the order of characters is that of their bytes.
 fn compare_folded(a: &str, b: &str) -> Ordering {
     if a.is_ascii() && b.is_ascii() {
-        let lower = |text: &str, at: usize| text.as_bytes().get(at).map(u8::to_ascii_lowercase);
-        let shorter = a.len().min(b.len());
-        let differing = (0..shorter).map(|at| lower(a, at).cmp(&lower(b, at))).find(|order| order.is_ne());
+        let pairs = a.bytes().zip(b.bytes()).map(|(a, b)| (a.to_ascii_lowercase(), b.to_ascii_lowercase()));
+        let differing = pairs.map(|(a, b)| a.cmp(&b)).find(|order| order.is_ne());
         return differing.unwrap_or_else(|| a.len().cmp(&b.len()));
     }
     a.chars().flat_map(char::to_lowercase).cmp(b.chars().flat_map(char::to_lowercase))

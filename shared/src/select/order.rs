@@ -80,7 +80,7 @@ impl Order {
         if changed.is_empty() && renumbering.keeps_numbers() {
             return Arc::clone(previous);
         }
-        let mut keys = renumbering.carry(&previous.keys, Key::NONE);
+        let mut keys = previous.carried_keys(renumbering);
         for &(key, row) in &changed {
             if let Some(slot) = keys.get_mut(row as usize) {
                 *slot = key;
@@ -110,6 +110,11 @@ impl Order {
             stayed.extend(now.filter(|&row| !moved.contains(row)));
         }
         stayed
+    }
+
+    /// The keys of the rows after a change of the list; none for new rows.
+    pub(super) fn carried_keys(&self, renumbering: &Renumbering) -> Vec<Key> {
+        renumbering.carry(&self.keys, Key::NONE)
     }
 
     pub(super) fn sorted(&self) -> &Sorted {

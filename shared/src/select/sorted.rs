@@ -103,11 +103,15 @@ impl Sorted {
 
     /// A position near before match number `offset` (from 0) in one direction, and the number of matches before the position.
     pub(super) fn locate(&self, descending: bool, matches: &Bitmap, offset: usize) -> (usize, usize) {
-        let mirrored = |present: usize| present.checked_sub(offset + 1);
-        match descending.then(|| mirrored(self.matches_before(self.present, matches))).flatten() {
-            Some(mirrored) => self.locate_descending(matches, offset, mirrored),
-            None => self.locate_ascending(matches, offset),
+        if !descending {
+            return self.locate_ascending(matches, offset);
         }
+        let present = self.matches_before(self.present, matches);
+        if let Some(mirrored) = present.checked_sub(offset + 1) {
+            return self.locate_descending(matches, offset, mirrored);
+        }
+        // Only from the rows without a value on, the positions are those of the ascending order.
+        self.locate_ascending(matches, offset).max((self.present, present))
     }
 
     /// The end of the longest prefix with at most `offset` matches, which is less than a step before the match.

@@ -72,20 +72,23 @@ impl EncodedVault {
         reader.is_at_end().then(|| EncodedVault { row: row.clone(), listed, scores, rewarded })
     }
 
+    /// Whether these are the columns of the vault.
+    fn has(&self, columns: &VaultColumns<'_>) -> bool {
+        VaultColumns::read(&mut encoding::reader(&self.row)).as_ref() == Some(columns)
+    }
+
     /// The vault's row in the family of vaults. Its key is the vault's id.
     pub fn row(&self) -> &Row {
         &self.row
     }
 }
 
-/// For each row: the number of the vault of `earlier` with its key, if there is one, and whether the row differs from that vault's in memory.
-/// Both are in ascending order of keys.
-fn origins(earlier: &[Arc<EncodedVault>], rows: &[Row]) -> Vec<(Option<u32>, bool)> {
+/// For each row, the vault of `earlier` with its key and its number, if there is one. Both are in ascending order of keys.
+fn origins<'v>(earlier: &'v [Arc<EncodedVault>], rows: &[Row]) -> Vec<Option<(u32, &'v Arc<EncodedVault>)>> {
     let mut left = (0u32..).zip(earlier).peekable();
     let origin = |row: &Row| {
         while left.next_if(|(_, vault)| vault.row.key() < row.key()).is_some() {}
-        let found = left.next_if(|(_, vault)| vault.row.key() == row.key());
-        (found.map(|(number, _)| number), !found.is_some_and(|(_, vault)| vault.row.is_same(row)))
+        left.next_if(|(_, vault)| vault.row.key() == row.key())
     };
     rows.iter().map(origin).collect()
 }
@@ -102,17 +105,21 @@ impl Vaults {
         let mut of_rows = origins.iter();
         let read = |row, mut reader| {
             let columns = VaultColumns::read(&mut reader)?;
-            let same = of_rows.next().filter(|(_, changed)| !changed).and_then(|(number, _)| *number);
-            let vault = match same.and_then(|number| earlier.get(number as usize)) {
-                Some(vault) => Arc::clone(vault),
+            let origin = of_rows.next().copied().flatten();
+            let vault = match origin.filter(|(_, vault)| vault.row.is_same(row)) {
+                Some((_, vault)) => Arc::clone(vault),
                 None => Arc::new(EncodedVault::read(row, &columns, reader)?),
             };
             Some((columns, vault))
         };
         let index = |columns: &[VaultColumns<'_>]| match previous {
             Some(vaults) => {
-                let renumbering = Renumbering::new(earlier.len(), origins.iter().copied());
-                vaults.0.index().after(&renumbering, columns)
+                let numbered =
+                    origins.iter().zip(rows.iter().zip(columns)).map(|(origin, (row, columns))| match origin {
+                        Some((number, vault)) => (Some(*number), !vault.row.is_same(row) && !vault.has(columns)),
+                        None => (None, true),
+                    });
+                vaults.0.index().after(&Renumbering::new(earlier.len(), numbered), columns)
             }
             None => VaultIndex::build(columns),
         };

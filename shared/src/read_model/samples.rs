@@ -47,10 +47,10 @@ pub fn empty() -> Rows {
 pub fn rows(vaults: u32) -> Rows {
     let mut rows = Rows::default();
     set(&mut rows, Family::Vaults, (0..vaults).map(|number| vault(number, f64::from(number)).row().clone()).collect());
-    set(&mut rows, Family::Markets, (0..3).map(|number| market(number)).collect());
-    set(&mut rows, Family::Feeds, (0..4).map(|number| feed(number)).collect());
-    set(&mut rows, Family::Assets, (0..3).map(|number| asset(number)).collect());
-    set(&mut rows, Family::Rwa, (1..3).map(|number| asset(number)).collect());
+    set(&mut rows, Family::Markets, (0..3).map(market).collect());
+    set(&mut rows, Family::Feeds, (0..4).map(feed).collect());
+    set(&mut rows, Family::Assets, (0..3).map(asset).collect());
+    set(&mut rows, Family::Rwa, (1..3).map(asset).collect());
     set(
         &mut rows,
         Family::Chains,
@@ -156,7 +156,10 @@ fn feed(number: u32) -> Row {
 
 fn asset(number: u32) -> Row {
     let row = crate::select::assets::tests::asset(number, AssetCategory::TokenizedTreasury, Some(6_000));
-    assert_eq!(row.review_status, if number % 2 == 0 { ReviewStatus::Provisional } else { ReviewStatus::Reviewed });
+    assert_eq!(
+        row.review_status,
+        if number.is_multiple_of(2) { ReviewStatus::Provisional } else { ReviewStatus::Reviewed }
+    );
     let renewal = Renewal { at: Some(SYNCED), before: None, cadence_seconds: 86_400 };
     let encoded = EncodedAsset::encode(&row, renewal, None).unwrap();
     assets::asset_row(number.into(), &AssetColumns::of(&row, "ethereum"), &encoded).unwrap()

@@ -13,6 +13,7 @@ use rds_engine::clock::Clock;
 use rds_shared::access::{Plan, Principal, gate};
 use rds_shared::read_model::request::Request;
 use rds_shared::read_model::{self, ReadModel};
+use rds_shared::replica::{Family, Row};
 use rds_shared::route::param::{Kind, Param};
 use rds_shared::route::unknown::{refuse_unknown_values, unknown_values};
 use rds_shared::route::{Matching, Method, Query, ROUTES, Route, RouteId, Tag, TagVersions, match_route};
@@ -317,5 +318,36 @@ async fn every_holder_of_the_rows_answers_every_request_with_the_same_bytes() {
         let count = |status| statuses.get(&(route.id, status)).copied().unwrap_or_default();
         assert!(count(200) > 40 && count(304) > 10, "{:?}: {statuses:?}", route.id);
         assert!(route.query.is_empty() || count(400) > 0, "{:?}: {statuses:?}", route.id);
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_changes_only_the_rows_whose_facts_changed() {
+    let test = world().await;
+    let before = test.app.catalog.get().unwrap().model.clone();
+    let id = test.json("/v1/royco").await["data"][0]["id"].as_str().unwrap().to_owned();
+    let state = json!({ "vault_id": id, "tvl_usd": 77.5, "base_apr": 0.02, "incentives": "checked" });
+    test.ingest(&line("vault_state", "2026-11-20T23:30:00Z", state)).await;
+    let after = test.app.catalog.get().unwrap().model.clone();
+    let (earlier, rows) = (before.rows(), after.rows());
+    let is_new = |family, row: &&Row| !earlier.find(family, row.key()).is_some_and(|known| known.is_same(row));
+    let changed: Vec<&[u8]> =
+        rows.of(Family::Vaults).iter().filter(|row| is_new(Family::Vaults, row)).map(Row::key).collect();
+    assert_eq!(changed, [id.as_bytes()]);
+    for family in [Family::Markets, Family::Feeds, Family::Assets, Family::Rwa, Family::Curators, Family::Losses] {
+        assert!(rows.shares(&earlier, family), "{}", family.name());
+    }
+    assert!(!rows.shares(&earlier, Family::Protocols), "the protocol's total changed");
+    // Another holder of the previous rows, to which only the changed ones are sent.
+    let held = ReadModel::from_rows(before.version, &earlier, None).unwrap();
+    let next = ReadModel::from_rows(after.version, &rows, Some((&held, &earlier))).unwrap();
+    for route in served().filter(|route| !route.path.contains('{')) {
+        let asked = Asked { target: route.path.to_owned(), caller: holder(Plan::Embedded), if_none_match: None };
+        let of = |model| {
+            let mut fields = BTreeMap::new();
+            let (tags, now) = (test.app.catalog.tags(), test.app.clock.now());
+            (respond(model, &tags, &asked, now, &mut fields).unwrap(), fields)
+        };
+        assert_eq!(of(&next), of(&after), "{}", route.path);
     }
 }

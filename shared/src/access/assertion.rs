@@ -91,7 +91,7 @@ impl AssertionKey {
     }
 
     /// The MAC over `text`, not yet finalised.
-    pub(super) fn keyed(&self, text: &[u8]) -> Hmac<Sha256> {
+    pub(crate) fn keyed(&self, text: &[u8]) -> Hmac<Sha256> {
         let mut mac = self.keyed.clone();
         mac.update(text);
         mac

@@ -6,6 +6,7 @@
 
 use super::credential::KeyDigest;
 use super::plan::KeyRecord;
+use crate::replica::{SegmentName, StateId};
 use crate::route::TagVersions;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -24,6 +25,12 @@ pub const USAGE: &str = "/__edge/usage";
 pub const ALIVE: &str = "/__edge/alive";
 /// Path on the origin's edge listener: reports how many requests the edge answered without the origin. [`EdgeAnswers`] → 204.
 pub const EDGE_ANSWERS: &str = "/__edge/answers";
+/// Path on the origin's edge listener: what leads to the current state of the replica. [`ReplicaAsk`] → the bytes of an
+/// [`crate::replica::Update`].
+pub const REPLICA: &str = "/__edge/replica";
+/// Path on the origin's edge listener: segments of the replica. [`SegmentsAsk`] → each segment in the order asked for, preceded by its length
+/// (four bytes, little-endian); length 0 for one that the origin does not have, or that would make the answer too long.
+pub const SEGMENTS: &str = "/__edge/segments";
 /// Path at the edge: announces a changed key. [`KeyUpdate`] → 204 once no isolate can use the older record.
 pub const KEY_UPDATE_PATH: &str = "/__origin/keys";
 /// Path at the edge: announces changed facts. [`TagInvalidation`] → 204 once no isolate serves an older cached response as current.
@@ -94,6 +101,30 @@ pub struct KeyUpdate {
 pub struct TagInvalidation {
     /// The newest versions of the changed tags.
     pub versions: TagVersions,
+}
+
+/// The edge's request for what leads to the current state of the replica.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaAsk {
+    /// [`crate::replica::FORMAT`] of the asker; 409 if the origin has another one.
+    pub format: u16,
+    /// The state that the asker has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub have: Option<StateId>,
+    /// The tag versions that the answer should include. The origin waits a short while for them.
+    #[serde(default)]
+    pub covering: TagVersions,
+    /// Whether the asker wants the manifest of the current state rather than deltas.
+    #[serde(default)]
+    pub whole: bool,
+}
+
+/// The edge's request for segments of the replica.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentsAsk {
+    /// [`crate::replica::FORMAT`] of the asker; 409 if the origin has another one.
+    pub format: u16,
+    pub names: Vec<SegmentName>,
 }
 
 /// Requests of one key, counted at the edge where they were admitted.

@@ -55,6 +55,10 @@ impl<'a> Reader<'a> {
         core::str::from_utf8(self.bytes()?).ok()
     }
 
+    pub fn byte(&mut self) -> Option<u8> {
+        self.array().map(|[byte]| byte)
+    }
+
     pub fn flag(&mut self) -> Option<bool> {
         match self.array()? {
             [0] => Some(false),

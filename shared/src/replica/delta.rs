@@ -1,0 +1,266 @@
+//! Deltas: what leads from one state to another.
+//!
+//! A row that changed in few places travels as these places: both versions of the row are split after every comma, and if they have equally
+//! many pieces, only the pieces that differ are sent. Rows are JSON objects of fixed fields, so that a piece is a field. What results is
+//! checked by the state's name, not by how it was made.
+
+use super::family::{FAMILIES, Family};
+use super::row::{Row, Rows};
+use super::state::StateId;
+use crate::wire::record::{self, Reader};
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::inflate::decompress_to_vec_with_limit;
+
+/// Most bytes that a delta may unpack to.
+const MAX_UNPACKED_BYTES: usize = 64 << 20;
+const LEVEL: u8 = 6;
+
+/// The changes that lead from one state to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delta {
+    pub from: StateId,
+    pub to: StateId,
+    /// At most one change of each row.
+    pub changes: Vec<Change>,
+}
+
+/// A change of one row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A new row, or one that replaces that with its key.
+    Put(Family, Row),
+    /// The pieces of a row that changed.
+    Patch(Family, Patch),
+    /// The row with this key is gone.
+    Remove(Family, Vec<u8>),
+}
+
+/// The pieces of a row that changed, by their number in ascending order. The key is not changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patch {
+    pub key: Vec<u8>,
+    pub pieces: Vec<(u64, Vec<u8>)>,
+}
+
+/// Why a delta cannot be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeltaFault {
+    /// It begins at another state.
+    OtherState,
+    /// It does not lead to the state that it names.
+    WrongResult,
+}
+
+impl Delta {
+    /// What leads from one state to another. Rows that are the same in memory are not compared.
+    pub fn between(from: (&Rows, StateId), to: (&Rows, StateId)) -> Self {
+        let mut changes = Vec::new();
+        for family in Family::ALL.into_iter().filter(|family| !from.0.shares(to.0, *family)) {
+            let (mut old, mut new) = (from.0.of(family).as_slice(), to.0.of(family).as_slice());
+            loop {
+                match (old.split_first(), new.split_first()) {
+                    (None, None) => break,
+                    (Some((gone, others)), None) => {
+                        changes.push(Change::Remove(family, gone.key().to_vec()));
+                        old = others;
+                    }
+                    (None, Some((added, others))) => {
+                        changes.push(Change::Put(family, added.clone()));
+                        new = others;
+                    }
+                    (Some((before, rest_old)), Some((after, rest_new))) => match before.key().cmp(after.key()) {
+                        Ordering::Less => {
+                            changes.push(Change::Remove(family, before.key().to_vec()));
+                            old = rest_old;
+                        }
+                        Ordering::Greater => {
+                            changes.push(Change::Put(family, after.clone()));
+                            new = rest_new;
+                        }
+                        Ordering::Equal => {
+                            if !before.is_same(after) && before != after {
+                                changes.push(Change::of(family, before, after));
+                            }
+                            (old, new) = (rest_old, rest_new);
+                        }
+                    },
+                }
+            }
+        }
+        Delta { from: from.1, to: to.1, changes }
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut raw = Vec::new();
+        for change in &self.changes {
+            match change {
+                Change::Put(family, row) => {
+                    raw.extend_from_slice(&[0, family.code()]);
+                    record::put_bytes(row.bytes(), &mut raw);
+                }
+                Change::Patch(family, patch) => {
+                    raw.extend_from_slice(&[1, family.code()]);
+                    record::put_bytes(&patch.key, &mut raw);
+                    record::put_u64(patch.pieces.len() as u64, &mut raw);
+                    for (number, piece) in &patch.pieces {
+                        record::put_u64(*number, &mut raw);
+                        record::put_bytes(piece, &mut raw);
+                    }
+                }
+                Change::Remove(family, key) => {
+                    raw.extend_from_slice(&[2, family.code()]);
+                    record::put_bytes(key, &mut raw);
+                }
+            }
+        }
+        let mut out = Vec::new();
+        out.extend_from_slice(self.from.bytes());
+        out.extend_from_slice(self.to.bytes());
+        out.extend_from_slice(&compress_to_vec(&raw, LEVEL));
+        out
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (from, rest) = bytes.split_first_chunk::<32>()?;
+        let (to, packed) = rest.split_first_chunk::<32>()?;
+        let raw = decompress_to_vec_with_limit(packed, MAX_UNPACKED_BYTES).ok()?;
+        let reader = &mut Reader::new(&raw);
+        let mut changes = Vec::new();
+        while !reader.is_at_end() {
+            changes.push(Change::read(reader)?);
+        }
+        Some(Delta { from: StateId::from_bytes(*from), to: StateId::from_bytes(*to), changes })
+    }
+
+    /// The rows after the changes, given the rows of the state `at`. Every changed row is hashed, to check that the result is the state
+    /// that the delta names.
+    pub fn apply(&self, rows: &Rows, at: StateId) -> Result<Rows, DeltaFault> {
+        if at != self.from {
+            return Err(DeltaFault::OtherState);
+        }
+        let (mut after, mut id) = (rows.clone(), at);
+        for (family, changes) in Family::ALL.into_iter().zip(self.by_family()) {
+            if changes.is_empty() {
+                continue;
+            }
+            let list = merged(rows.of(family), family, &changes, &mut id).ok_or(DeltaFault::WrongResult)?;
+            after.set(family, Arc::new(list)).ok_or(DeltaFault::WrongResult)?;
+        }
+        if id == self.to { Ok(after) } else { Err(DeltaFault::WrongResult) }
+    }
+
+    /// The changes of each family, by key.
+    fn by_family(&self) -> [BTreeMap<&[u8], &Change>; FAMILIES] {
+        let mut all: [BTreeMap<&[u8], &Change>; FAMILIES] = core::array::from_fn(|_| BTreeMap::new());
+        for change in &self.changes {
+            let (family, key) = match change {
+                Change::Put(family, row) => (family, row.key()),
+                Change::Patch(family, patch) => (family, patch.key.as_slice()),
+                Change::Remove(family, key) => (family, key.as_slice()),
+            };
+            if let Some(changes) = all.get_mut(*family as usize) {
+                changes.insert(key, change);
+            }
+        }
+        all
+    }
+}
+
+/// A family's rows after its changes; `id` follows. `None` if a row that is patched or removed is not there.
+fn merged(rows: &[Row], family: Family, changes: &BTreeMap<&[u8], &Change>, id: &mut StateId) -> Option<Vec<Row>> {
+    let mut list = Vec::with_capacity(rows.len() + changes.len());
+    let mut rest = rows;
+    for (key, change) in changes {
+        let place = rest.partition_point(|row| row.key() < *key);
+        let (before, others) = rest.split_at_checked(place)?;
+        list.extend(before.iter().cloned());
+        let known = others.first().filter(|row| row.key() == *key);
+        let next = match change {
+            Change::Put(_, row) => Some(row.clone()),
+            Change::Patch(_, patch) => Some(patch.applied_to(known?)?),
+            Change::Remove(..) => {
+                known?;
+                None
+            }
+        };
+        rest = others;
+        if let Some(row) = known {
+            id.remove(&row.digest(family));
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        if let Some(row) = next {
+            id.add(&row.digest(family));
+            list.push(row);
+        }
+    }
+    list.extend(rest.iter().cloned());
+    Some(list)
+}
+
+impl Change {
+    /// How `before` became `after`, a row with the same key.
+    fn of(family: Family, before: &Row, after: &Row) -> Self {
+        match Patch::of(before, after) {
+            Some(patch) => Change::Patch(family, patch),
+            None => Change::Put(family, after.clone()),
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let (what, family) = (reader.byte()?, Family::of_code(reader.byte()?)?);
+        Some(match what {
+            0 => Change::Put(family, Row::from_bytes(reader.bytes()?)?),
+            1 => {
+                let (key, count) = (reader.bytes()?.to_vec(), reader.u64()?);
+                let piece = |_| Some((reader.u64()?, reader.bytes()?.to_vec()));
+                Change::Patch(family, Patch { key, pieces: (0..count).map(piece).collect::<Option<_>>()? })
+            }
+            2 => Change::Remove(family, reader.bytes()?.to_vec()),
+            _ => return None,
+        })
+    }
+}
+
+/// The pieces of a row's content, each with the comma that ends it.
+fn pieces(content: &[u8]) -> impl Iterator<Item = &[u8]> {
+    content.split_inclusive(|byte| *byte == b',')
+}
+
+impl Patch {
+    /// The pieces of `after` that are not in `before`; `None` if the numbers of pieces differ.
+    fn of(before: &Row, after: &Row) -> Option<Self> {
+        if pieces(before.content()).count() != pieces(after.content()).count() {
+            return None;
+        }
+        let both = (0u64..).zip(pieces(before.content()).zip(pieces(after.content())));
+        let changed = both.filter(|(_, (before, after))| before != after);
+        let pieces = changed.map(|(number, (_, piece))| (number, piece.to_vec())).collect();
+        Some(Patch { key: after.key().to_vec(), pieces })
+    }
+
+    /// The row with the changed pieces; `None` if it has no piece of one of the numbers.
+    fn applied_to(&self, row: &Row) -> Option<Row> {
+        let mut content = Vec::with_capacity(row.content().len() + 64);
+        let mut changed = self.pieces.iter().peekable();
+        for (number, piece) in (0u64..).zip(pieces(row.content())) {
+            let piece = match changed.next_if(|(at, _)| *at == number) {
+                Some((_, new)) => new,
+                None => piece,
+            };
+            content.extend_from_slice(piece);
+        }
+        if changed.peek().is_some() {
+            return None;
+        }
+        Row::new(row.key(), &content)
+    }
+}
+
+#[cfg(test)]
+#[path = "delta_tests.rs"]
+mod tests;

@@ -1,0 +1,82 @@
+use super::*;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use proptest::prelude::*;
+
+fn rows(vaults: &BTreeMap<u8, String>, feeds: &BTreeMap<u8, String>) -> Rows {
+    let list = |rows: &BTreeMap<u8, String>| {
+        rows.iter().map(|(key, content)| Row::new(&[*key], content.as_bytes()).unwrap()).collect::<Vec<_>>()
+    };
+    let mut all = Rows::default();
+    all.set(Family::Vaults, Arc::new(list(vaults))).unwrap();
+    all.set(Family::Feeds, Arc::new(list(feeds))).unwrap();
+    all
+}
+
+fn vault(tvl: u32) -> String {
+    format!("{{\"id\":\"a\",\"name\":\"A, B\",\"tvl_usd\":{tvl},\"apr\":null,{}\"end\":1}}", "\"k\":1,".repeat(60))
+}
+
+fn one(tvl: u32) -> Rows {
+    rows(&BTreeMap::from([(1, vault(tvl)), (2, vault(7))]), &BTreeMap::new())
+}
+
+#[test]
+fn a_field_that_changed_travels_alone() {
+    let (before, after) = (one(10), one(1_000));
+    let delta = Delta::between((&before, StateId::of(&before)), (&after, StateId::of(&after)));
+    let [Change::Patch(Family::Vaults, patch)] = delta.changes.as_slice() else { panic!("{delta:?}") };
+    assert_eq!(patch.pieces, [(3, b"\"tvl_usd\":1000,".to_vec())]);
+    assert!(delta.encode().len() < 64 + 64, "{}", delta.encode().len());
+    assert_eq!(Delta::decode(&delta.encode()).unwrap().apply(&before, delta.from), Ok(after));
+}
+
+#[test]
+fn families_and_rows_that_did_not_change_stay_the_same_in_memory() {
+    let before = one(10);
+    let mut after = before.clone();
+    after.set(Family::Feeds, Arc::new(vec![Row::new(b"f", b"{}").unwrap()])).unwrap();
+    let delta = Delta::between((&before, StateId::of(&before)), (&after, StateId::of(&after)));
+    let applied = delta.apply(&before, delta.from).unwrap();
+    assert!(applied.shares(&before, Family::Vaults) && !applied.shares(&before, Family::Feeds));
+    assert_eq!(applied, after);
+}
+
+#[test]
+fn a_delta_of_another_state_or_with_a_change_too_few_is_refused() {
+    let (before, after) = (one(10), one(1_000));
+    let delta = Delta::between((&before, StateId::of(&before)), (&after, StateId::of(&after)));
+    assert_eq!(delta.apply(&after, StateId::of(&after)), Err(DeltaFault::OtherState));
+    assert_eq!(delta.apply(&after, delta.from), Err(DeltaFault::WrongResult), "the rows are not those of the state");
+    let half = Delta { changes: Vec::new(), ..delta.clone() };
+    assert_eq!(half.apply(&before, delta.from), Err(DeltaFault::WrongResult));
+    let gone = Delta { changes: vec![Change::Remove(Family::Losses, vec![9])], ..delta };
+    assert_eq!(gone.apply(&before, gone.from), Err(DeltaFault::WrongResult));
+}
+
+fn list() -> impl Strategy<Value = BTreeMap<u8, String>> {
+    prop::collection::btree_map(0u8..12, "[ab,]{0,6}", 0..10)
+}
+
+proptest! {
+    #[test]
+    fn a_delta_leads_from_any_state_to_any_other(a in (list(), list()), b in (list(), list())) {
+        let (before, after) = (rows(&a.0, &a.1), rows(&b.0, &b.1));
+        let delta = Delta::between((&before, StateId::of(&before)), (&after, StateId::of(&after)));
+        let read = Delta::decode(&delta.encode()).unwrap();
+        prop_assert_eq!(&read, &delta);
+        prop_assert_eq!(read.apply(&before, delta.from), Ok(after));
+    }
+
+    #[test]
+    fn no_bytes_break_the_reading_or_applying(raw in prop::collection::vec(prop_oneof![0u8..3, any::<u8>()], 0..60), a in list()) {
+        let before = rows(&a, &a);
+        let at = StateId::of(&before);
+        let bytes = [at.bytes().as_slice(), &[0; 32], &compress_to_vec(&raw, 1)].concat();
+        if let Some(delta) = Delta::decode(&bytes) {
+            let _ = delta.apply(&before, at);
+        }
+        prop_assert!(Delta::decode(&raw).is_none() || raw.len() >= 64);
+    }
+}

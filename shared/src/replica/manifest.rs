@@ -1,0 +1,110 @@
+//! The manifest: which segments make up a state.
+
+use super::family::{FAMILIES, Family};
+use super::row::{Row, Rows};
+use super::segment::SegmentName;
+use super::state::StateId;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// A state and the segments of each of its families, in order.
+///
+/// Its bytes are the state's name, then for each family, in the order of [`Family::ALL`], the number of segments (four bytes, little-endian)
+/// and their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    pub state: StateId,
+    families: [Vec<SegmentName>; FAMILIES],
+}
+
+const NAME_BYTES: usize = 32;
+
+impl Manifest {
+    pub fn new(state: StateId, families: [Vec<SegmentName>; FAMILIES]) -> Self {
+        Manifest { state, families }
+    }
+
+    /// The segments of a family.
+    pub fn of(&self, family: Family) -> &[SegmentName] {
+        self.families.get(family as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The segments of all families.
+    pub fn names(&self) -> impl Iterator<Item = &SegmentName> {
+        self.families.iter().flatten()
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity((self.names().count() + 1) * NAME_BYTES + FAMILIES * 4);
+        out.extend_from_slice(self.state.bytes());
+        for names in &self.families {
+            out.extend_from_slice(&u32::try_from(names.len()).unwrap_or(u32::MAX).to_le_bytes());
+            names.iter().for_each(|name| out.extend_from_slice(name.bytes()));
+        }
+        out
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (state, mut rest) = bytes.split_first_chunk::<NAME_BYTES>()?;
+        let mut families: [Vec<SegmentName>; FAMILIES] = core::array::from_fn(|_| Vec::new());
+        for names in &mut families {
+            let (count, others) = rest.split_first_chunk::<4>()?;
+            let length = usize::try_from(u32::from_le_bytes(*count)).ok()?.checked_mul(NAME_BYTES)?;
+            let (listed, others) = others.split_at_checked(length)?;
+            names.extend(listed.as_chunks::<NAME_BYTES>().0.iter().map(|name| SegmentName::from_bytes(*name)));
+            rest = others;
+        }
+        rest.is_empty().then_some(Manifest { state: StateId::from_bytes(*state), families })
+    }
+
+    /// The rows of the state, given those of each segment. `None` if a segment is missing or rows are out of order.
+    ///
+    /// The state's name is not computed: the manifest's seal and the names of its segments already determine every row.
+    pub fn assemble(&self, mut find: impl FnMut(&SegmentName) -> Option<Arc<Vec<Row>>>) -> Option<Rows> {
+        let mut rows = Rows::default();
+        for family in Family::ALL {
+            let parts: Vec<Arc<Vec<Row>>> = self.of(family).iter().map(&mut find).collect::<Option<_>>()?;
+            let mut all = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+            parts.iter().for_each(|part| all.extend(part.iter().cloned()));
+            rows.set(family, Arc::new(all))?;
+        }
+        Some(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::segment::{Segment, cut};
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use alloc::format;
+
+    #[test]
+    fn the_rows_of_a_state_are_assembled_from_its_segments() {
+        let mut rows = Rows::default();
+        let list = |count: usize| -> Vec<Row> {
+            (0..count).map(|number| Row::new(format!("{number:05}").as_bytes(), b"content").unwrap()).collect()
+        };
+        rows.set(Family::Vaults, Arc::new(list(500))).unwrap();
+        rows.set(Family::Singles, Arc::new(list(4))).unwrap();
+        let mut segments = BTreeMap::new();
+        let families = Family::ALL.map(|family| {
+            let parts = cut(rows.of(family)).map(|part| {
+                let Segment { name, bytes } = Segment::encode(part);
+                segments.insert(name, Arc::new(Segment::decode(&name, &bytes).unwrap()));
+                name
+            });
+            parts.collect::<Vec<_>>()
+        });
+        let manifest = Manifest::new(StateId::of(&rows), families);
+        let read = Manifest::decode(&manifest.encode()).unwrap();
+        assert_eq!(read, manifest);
+        let assembled = read.assemble(|name| segments.get(name).cloned()).unwrap();
+        assert_eq!((StateId::of(&assembled), &assembled), (manifest.state, &rows));
+        let first = *manifest.names().next().unwrap();
+        assert!(read.assemble(|name| segments.get(name).filter(|_| *name != first).cloned()).is_none());
+        let bytes = manifest.encode();
+        assert!((0..bytes.len()).all(|end| Manifest::decode(&bytes[..end]).is_none()));
+    }
+}

@@ -4,7 +4,7 @@ use super::documents::{Fault, Opened, Segments, weight};
 use super::refresh::Timing;
 use crate::cache::memory::{ISOLATE_BYTES, RESPONSE_BYTES};
 use crate::cache::policy::{Condition, Lifetime};
-use rds_shared::access::link::Withheld;
+use crate::tag_versions::withheld::{self, Withheld};
 use rds_shared::model::ids::ChainId;
 use rds_shared::read_model::ReadModel;
 use rds_shared::replica::{Family, Row, Rows, Stamp, StateId};
@@ -152,7 +152,7 @@ impl Held {
 
     /// The withheld chains of which the rows may still have something.
     pub fn mask(&self, withheld: &Withheld) -> Vec<ChainId> {
-        if withheld.version <= self.stamp.version {
+        if withheld.version <= self.stamp.tags.of(withheld::TAG) {
             return Vec::new();
         }
         withheld.chains.iter().filter(|chain| !self.stamp.withheld.contains(chain)).copied().collect()

@@ -3,9 +3,8 @@
 //! Workers and Durable Objects are not updated at the same time. A release with other documents calls Durable Objects of other names
 //! ([`object_name`]), so the two never read each other's.
 
-use rds_shared::replica::{FORMAT, SegmentName, StateId};
-use rds_shared::route::TagVersions;
-use rds_shared::wire::record::{self, Reader};
+use rds_shared::access::link::{ReplicaAsk, SegmentsAsk};
+use rds_shared::replica::FORMAT;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of segments in one answer of the Durable Object; their names fill a header of 8 KB.
@@ -33,49 +32,29 @@ pub struct ReplicaReply {
     pub age: u64,
 }
 
-/// The request for what leads to the current state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplicaAsk {
-    /// The format of the documents that the sender reads.
-    pub format: u16,
-    /// The sender's state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub have: Option<StateId>,
-    /// The tag versions that the answer must include.
-    pub covering: TagVersions,
-    /// Whether the answer must be a manifest, whatever the sender has.
-    #[serde(default)]
-    pub whole: bool,
+/// Appends bytes, preceded by their length (four bytes, little-endian), as the origin sends segments.
+pub fn put_part(part: &[u8], out: &mut Vec<u8>) {
+    // Every part has far less than 4 GiB.
+    out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend_from_slice(part);
 }
 
-/// The request for segments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SegmentsAsk {
-    /// The format of the documents that the sender reads.
-    pub format: u16,
-    pub names: Vec<SegmentName>,
-}
-
-/// Several byte strings as one body.
-pub fn write_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut out = Vec::new();
-    parts.into_iter().for_each(|part| record::put_bytes(part, &mut out));
-    out
-}
-
-/// Reads what [`write_parts`] wrote; `None` if the bytes end too early.
+/// Reads what [`put_part`] appended; `None` if the bytes end within a part.
 pub fn read_parts(bytes: &[u8]) -> Option<Vec<&[u8]>> {
-    let (mut reader, mut parts) = (Reader::new(bytes), Vec::new());
-    while !reader.is_at_end() {
-        parts.push(reader.bytes()?);
+    let (mut rest, mut parts) = (bytes, Vec::new());
+    while let Some((length, others)) = rest.split_first_chunk::<4>() {
+        let (part, others) = others.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+        parts.push(part);
+        rest = others;
     }
-    Some(parts)
+    rest.is_empty().then_some(parts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rds_shared::route::TagVersions;
 
     proptest! {
         #[test]
@@ -83,7 +62,8 @@ mod tests {
             parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..5),
             any in prop::collection::vec(any::<u8>(), 0..40),
         ) {
-            let bytes = write_parts(parts.iter().map(Vec::as_slice));
+            let mut bytes = Vec::new();
+            parts.iter().for_each(|part| put_part(part, &mut bytes));
             prop_assert_eq!(read_parts(&bytes).unwrap(), parts);
             let _ = read_parts(&any);
         }

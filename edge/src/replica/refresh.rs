@@ -5,11 +5,12 @@
 
 use super::documents::{Fault, Opened, OpenedStep, Segments};
 use super::held::Replica;
-use super::message::{MAX_SEGMENTS, ReplicaAsk, read_parts, write_parts};
+use super::message::{MAX_SEGMENTS, put_part, read_parts};
 use crate::pipeline::Isolate;
 use crate::ports::Unreachable;
 use core::time::Duration;
 use rds_shared::access::AssertionKey;
+use rds_shared::access::link::ReplicaAsk;
 use rds_shared::read_model;
 use rds_shared::replica::{FORMAT, Manifest, SegmentName, StateId, Update};
 use rds_shared::route::{ROUTES, TagVersions};
@@ -219,7 +220,9 @@ impl<S: ReplicaSource> Refresh<'_, S> {
             for names in lacking.chunks(MAX_SEGMENTS) {
                 let bytes = self.source.segments(names).await?;
                 let mut segments = segments.borrow_mut();
-                for (name, part) in names.iter().zip(read_parts(&bytes).unwrap_or_default()) {
+                let parts = read_parts(&bytes).unwrap_or_default();
+                // An empty part stands for a segment that is not there.
+                for (name, part) in names.iter().zip(parts).filter(|(_, part)| !part.is_empty()) {
                     if let Err(refused) = segments.take(*name, part) {
                         fault = refused;
                         self.refused(&format!("the segment {name} was refused: {refused}"));
@@ -270,9 +273,9 @@ impl<S: ReplicaSource> Refresh<'_, S> {
 /// A whole state for the data centre's cache: when it was confirmed, the update, and the manifest's segments in order.
 fn to_kept(update: &Update, segments: &Segments, manifest: &Manifest, confirmed_at: Timestamp) -> Option<Vec<u8>> {
     let packed = segments.packed(manifest)?;
-    let update = update.encode();
     let mut out = confirmed_at.as_millis().to_le_bytes().to_vec();
-    out.extend_from_slice(&write_parts(std::iter::once(update.as_slice()).chain(packed)));
+    put_part(&update.encode(), &mut out);
+    packed.into_iter().for_each(|segment| put_part(segment, &mut out));
     Some(out)
 }
 

@@ -1,7 +1,7 @@
 //! An isolate's lease on the tag versions: which versions it treats as current, for how long, and when it renews.
 
+use super::withheld::Withheld;
 use core::time::Duration;
-use rds_shared::access::link::Withheld;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 

@@ -36,12 +36,14 @@ pub struct Changes {
     pub security: Option<SecurityFacts>,
     /// All assets; `None` if they did not change since the previous catalog.
     pub assets: Option<AssetRegistry>,
+    /// The withheld chains, read before all other facts.
+    pub withheld: Vec<ChainId>,
 }
 
 impl Catalog {
     /// The catalog after `changes`. Rows that did not change are shared with `previous`.
     pub fn build(previous: Option<&Catalog>, changes: Changes) -> anyhow::Result<Catalog> {
-        let Changes { timeline, version, vaults: changed, registry, markets, feeds, security, assets } = changes;
+        let Changes { timeline, version, vaults: changed, registry, markets, feeds, security, assets, withheld } = changes;
         let assets = match assets {
             Some(facts) => Arc::new(Assets::build(facts)?),
             None => previous.map(|catalog| Arc::clone(&catalog.assets)).unwrap_or_default(),
@@ -105,6 +107,19 @@ impl Catalog {
             symbols: Arc::clone(symbols.rows()),
             stats: Arc::new(stats),
         };
-        Ok(Catalog { timeline, version, vaults, active, model, by_address, rollup, changes, markets, symbols, assets })
+        Ok(Catalog {
+            timeline,
+            version,
+            vaults,
+            active,
+            model,
+            by_address,
+            rollup,
+            changes,
+            markets,
+            symbols,
+            assets,
+            withheld,
+        })
     }
 }

@@ -164,6 +164,8 @@ pub struct Catalog {
     pub symbols: Symbols,
     /// Assets, reviewers and real-world assets' sources.
     pub assets: Arc<assets::Assets>,
+    /// The chains that were withheld before the facts were read, in ascending order. A chain that was served again meanwhile may have rows.
+    pub withheld: Vec<ChainId>,
 }
 
 /// A page of active vaults.

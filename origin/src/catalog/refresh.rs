@@ -45,6 +45,8 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
     let known = previous.as_ref().map(|catalog| catalog.version);
     if known != Some(version) {
         let watch = Stopwatch::start();
+        // Read before the facts, so that nothing read afterwards includes one of these chains, unless it is served again meanwhile.
+        let withheld = journal::read::withheld(&app.db.pool).await?;
         let (version, vaults) = table::load_vaults(&app.db, known).await?;
         // The registry is read after the vaults, so that it contains every row that they refer to. It may contain rows newer than
         // `version`; their data version causes the next rebuild.
@@ -69,7 +71,7 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
             journal::timeline(&app.db).await?.0 == timeline,
             "the database was restored while the catalog was read"
         );
-        let changes = Changes { timeline, version, vaults, registry, markets, feeds, security, assets };
+        let changes = Changes { timeline, version, vaults, registry, markets, feeds, security, assets, withheld };
         let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
         tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");
         app.metrics.catalog_refresh_micros.store(watch.micros(), Relaxed);

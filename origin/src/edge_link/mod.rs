@@ -116,10 +116,8 @@ impl EdgeLink {
 
     /// Every tag version that the edge knows, if it answers within `patience`.
     pub async fn known_tags(&self, patience: Duration) -> Option<TagVersions> {
-        tokio::time::timeout(patience, self.send_tags(&TagInvalidation { versions: TagVersions::default() }))
-            .await
-            .ok()?
-            .ok()
+        let question = TagInvalidation { versions: TagVersions::default(), withheld: None };
+        tokio::time::timeout(patience, self.send_tags(&question)).await.ok()?.ok()
     }
 
     /// Requests the readiness of this service through the edge, like any caller.

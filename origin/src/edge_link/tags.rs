@@ -3,6 +3,11 @@
 //! A message carries the newest version of every tag that the edge has not acknowledged. Changes during a message only raise versions,
 //! and one more message carries them all, so frequent batches cost the edge about one message a second. Repeated or reordered
 //! messages are harmless.
+//!
+//! # Invariants
+//!
+//! - A message with a version of [`Tag::Vaults`] lists every chain that was withheld at that version and is withheld still: once a withholding
+//!   is acknowledged, the edge knows the chain (`tests/it/http/replica.rs`).
 
 use super::EdgeLink;
 use super::outbox::{CHECK_INTERVAL, POLL, SENDER_SEEN_SECONDS, pause};
@@ -10,9 +15,10 @@ use crate::app::App;
 use crate::journal::sequence;
 use rds_engine::clock::Stopwatch;
 use rds_shared::access::link::TagInvalidation;
+use rds_shared::model::ids::ChainId;
 use rds_shared::route::{ROUTES, Tag, TagVersions};
 use rds_store::keys::edge_outbox;
-use rds_store::push::journal::Cause;
+use rds_store::push::journal::{self, Cause};
 use rds_store::service::tags as table;
 use rds_store::service::tags::{Claimed, EdgeProgress};
 use rds_store::{Db, StoreError};
@@ -43,7 +49,8 @@ pub async fn send_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
         return Ok(Round::Nothing);
     };
     let Claimed { versions, attempt, failures, .. } = claimed;
-    match link.send_tags(&TagInvalidation { versions }).await {
+    let withheld = withheld(db, &versions).await?;
+    match link.send_tags(&TagInvalidation { versions, withheld }).await {
         Ok(known) => {
             table::acknowledged(db, &claimed).await?;
             Ok(Round::Acknowledged(known))
@@ -53,6 +60,15 @@ pub async fn send_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
             table::failed(db, attempt, pause(failures.saturating_add(1)), &why).await?;
             Ok(Round::Failed(why))
         }
+    }
+}
+
+/// The withheld chains, for a message with `versions`. Withholding a chain raises the version of [`Tag::Vaults`] in the same transaction,
+/// and `versions` were read before, so that the list includes every withholding that they include. `None` if they do not contain this tag.
+async fn withheld(db: &Db, versions: &TagVersions) -> Result<Option<Vec<ChainId>>, StoreError> {
+    match versions.of(Tag::Vaults) {
+        0 => Ok(None),
+        _ => journal::read::withheld(&db.pool).await.map(Some),
     }
 }
 

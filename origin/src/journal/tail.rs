@@ -9,6 +9,7 @@ use crate::journal::Journal;
 use axum::body::Bytes;
 use rds_engine::clock::Clock;
 use rds_engine::clock::Stopwatch;
+use rds_shared::model::ids::ChainId;
 use rds_shared::push::cursor::Jump;
 use rds_shared::push::{Cursor, frames};
 use rds_store::Db;
@@ -51,7 +52,7 @@ pub async fn keep_following(db: &Db, clock: &Clock, journal: &Journal) {
 enum Never {}
 
 /// Ids of the withheld chains, in ascending order.
-type Withheld = Vec<i64>;
+type Withheld = Vec<ChainId>;
 
 /// Follows the journal on one connection. `withheld` are the chains that were withheld at the latest check on any connection; the ring
 /// contains no operations of these chains. `None` before the ring was started.

@@ -6,6 +6,7 @@
 
 use super::credential::KeyDigest;
 use super::plan::KeyRecord;
+use crate::model::ids::ChainId;
 use crate::replica::{SegmentName, StateId};
 use crate::route::TagVersions;
 use alloc::string::String;
@@ -97,10 +98,15 @@ pub struct KeyUpdate {
 }
 
 /// Changed facts: cached responses of older tag versions must be revalidated before they are served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagInvalidation {
     /// The newest versions of the changed tags.
     pub versions: TagVersions,
+    /// Every chain that is withheld, in ascending order. Present if `versions` contains [`Tag::Vaults`](crate::route::Tag::Vaults), which
+    /// every withholding raises: the list includes each chain that was withheld at this version or before and is withheld still. Of two
+    /// messages, the one with the higher version of that tag has the newer list. Older releases neither send nor read this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Vec<ChainId>>,
 }
 
 /// The edge's request for what leads to the current state of the replica.
@@ -225,7 +231,8 @@ mod tests {
         let news = alloc::format!(r#"{{"digest":"{digest}","record":{record},"why":"rotation"}}"#);
         assert_eq!(serde_json::from_str::<KeyUpdate>(&news).unwrap().record.rpm, 300);
         let tags = r#"{"versions":"events=7","since":"2026-11-21"}"#;
-        assert_eq!(serde_json::from_str::<TagInvalidation>(tags).unwrap().versions, TagVersions::parse("events=7"));
+        let update: TagInvalidation = serde_json::from_str(tags).unwrap();
+        assert_eq!((update.versions, update.withheld), (TagVersions::parse("events=7"), None));
         let question =
             alloc::format!(r#"{{"digest":"{digest}","shown":"pk_live_0123","text":null,"network":"2001:db8::"}}"#);
         assert_eq!(serde_json::from_str::<KeyLookup>(&question).unwrap().shown, "pk_live_0123");
@@ -260,8 +267,12 @@ mod tests {
         let question = KeyLookup { digest: KeyDigest::of("x"), shown: "pk_live_0123".into(), text: None };
         let text = serde_json::to_string(&question).unwrap();
         assert_eq!(serde_json::from_str::<KeyLookup>(&text).unwrap(), question);
-        let news = TagInvalidation { versions: TagVersions::parse("events=7") };
+        let news = TagInvalidation { versions: TagVersions::parse("events=7"), withheld: None };
         assert_eq!(serde_json::to_string(&news).unwrap(), "{\"versions\":\"events=7\"}");
+        let news = TagInvalidation { versions: TagVersions::parse("vaults=8"), withheld: Some(alloc::vec![ChainId(10)]) };
+        let text = serde_json::to_string(&news).unwrap();
+        assert_eq!(text, "{\"versions\":\"vaults=8\",\"withheld\":[10]}");
+        assert_eq!(serde_json::from_str::<TagInvalidation>(&text).unwrap(), news);
         assert_eq!(serde_json::to_string(&KeyLookupResult::TextNeeded).unwrap(), "{\"answer\":\"text_needed\"}");
     }
 }

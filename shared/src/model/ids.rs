@@ -5,7 +5,7 @@ use core::fmt;
 use serde::{Serialize, Serializer};
 
 /// Number of a chain: its EIP-155 id, or a number from the registry if it has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct ChainId(pub u64);

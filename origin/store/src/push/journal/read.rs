@@ -2,7 +2,9 @@
 
 use crate::columns::DbCursor;
 use crate::db_enum::DbEnum;
+use crate::decode::DbChainId;
 use crate::{At, StoreError};
+use rds_shared::model::ids::ChainId;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::Jump;
 use rds_shared::push::frames::Operation;
@@ -165,8 +167,10 @@ pub async fn head(db: impl PgExecutor<'_>) -> Result<u64, StoreError> {
     Ok(head.unsigned_abs())
 }
 
-/// The withheld chains. Their operations are not sent to anybody, even if they were captured before the chain was withheld.
-pub async fn withheld(db: impl PgExecutor<'_>) -> Result<Vec<i64>, StoreError> {
+/// The withheld chains, in ascending order. Their operations are not sent to anybody, even if they were captured before the chain was
+/// withheld.
+pub async fn withheld(db: impl PgExecutor<'_>) -> Result<Vec<ChainId>, StoreError> {
     let sql = "/* withheld_chains */ SELECT chain_id FROM chain WHERE NOT is_served ORDER BY chain_id";
-    Ok(sqlx::query_scalar(sql).fetch_all(db).await?)
+    let ids: Vec<DbChainId> = sqlx::query_scalar(sql).fetch_all(db).await?;
+    Ok(ids.into_iter().map(ChainId::from).collect())
 }

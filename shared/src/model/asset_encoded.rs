@@ -3,7 +3,7 @@
 //! The catalog encodes a row when it changes. Serving the row copies the bytes between the slots and fills the slots: ages and status
 //! depend on the clock, dimensions on whether the caller has a key, quality on the request.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::vec::Vec;
 use core::ops::Range;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::asset::{Renewal, age_hours};
 use super::asset_restricted::RESTRICTED_IN_ROWS;
 use crate::scoring::asset::Dimensions;
+use crate::wire::SharedBytes;
 use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
 
@@ -97,7 +98,7 @@ impl Slot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedAsset {
     /// The whole row for a caller with a key, quality included.
-    bytes: Box<[u8]>,
+    bytes: SharedBytes,
     /// The range of each of [`Slot::ALL`] in `bytes`.
     slots: [Option<Range<usize>>; Slot::ALL.len()],
     renewal: Renewal,
@@ -113,7 +114,7 @@ impl EncodedAsset {
         renewal: Renewal,
         aum_of: Option<Timestamp>,
     ) -> Result<Self, serde_json::Error> {
-        let bytes = serde_json::to_vec(row)?.into_boxed_slice();
+        let bytes = SharedBytes::from(serde_json::to_vec(row)?);
         let slots = slots_of(&bytes);
         let (mut digest, mut copied) = (Sha256::new(), 0);
         for (slot, found) in Slot::ALL.into_iter().zip(&slots) {
@@ -129,21 +130,38 @@ impl EncodedAsset {
         Ok(EncodedAsset { bytes, slots, renewal, aum_of, version })
     }
 
-    /// Appends the row as a record, for another host.
+    /// Appends the row as a record.
     pub fn write_record(&self, out: &mut Vec<u8>) {
         record::put_instant(self.renewal.at, out);
         record::put_instant(self.renewal.before, out);
-        out.extend_from_slice(&self.renewal.cadence_seconds.to_le_bytes());
+        record::put_u64(self.renewal.cadence_seconds.cast_unsigned(), out);
         record::put_instant(self.aum_of, out);
         record::put_u64(self.version, out);
+        for slot in &self.slots {
+            // A value follows its key, so it is not at the start.
+            record::put_variable(slot.as_ref().map_or(0, |slot| slot.start as u64), out);
+            record::put_variable(slot.as_ref().map_or(0, |slot| slot.len() as u64), out);
+        }
         record::put_bytes(&self.bytes, out);
     }
 
-    /// Reads a row that [`write_record`](Self::write_record) wrote.
+    /// Reads a row that [`write_record`](Self::write_record) wrote. It holds the bytes that are read, if they are shared.
     pub fn read_record(reader: &mut Reader<'_>) -> Option<Self> {
         let renewal = Renewal { at: reader.instant()?, before: reader.instant()?, cadence_seconds: reader.i64()? };
-        let (aum_of, version, bytes) = (reader.instant()?, reader.u64()?, reader.bytes()?);
-        Some(EncodedAsset { bytes: bytes.into(), slots: slots_of(bytes), renewal, aum_of, version })
+        let (aum_of, version) = (reader.instant()?, reader.u64()?);
+        let (mut slots, mut end) = ([const { None }; Slot::ALL.len()], 0);
+        for slot in &mut slots {
+            let mut number = || usize::try_from(reader.variable()?).ok();
+            let (start, len) = (number()?, number()?);
+            if start > 0 {
+                // The slots are in the order of the bytes.
+                let range = (start >= end).then_some(start..start.checked_add(len)?)?;
+                end = range.end;
+                *slot = Some(range);
+            }
+        }
+        let bytes = reader.part()?;
+        (end <= bytes.len()).then_some(EncodedAsset { bytes, slots, renewal, aum_of, version })
     }
 
     /// Identifies the content served at `now`, for ETags. A change of the freshness status changes it; a change of an age does not.

@@ -2,12 +2,13 @@
 //!
 //! The catalog encodes a row when it changes. Serving the row copies the bytes and writes the current value into the slot.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::vec::Vec;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::vault::freshness_seconds;
 use crate::wire::page::write_u64;
+use crate::wire::SharedBytes;
 use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
 
@@ -19,7 +20,7 @@ const DECIMAL_DIGITS: usize = 20;
 /// One encoded row of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedRow {
-    bytes: Box<[u8]>,
+    bytes: SharedBytes,
     slot: Option<usize>,
     last_synced_at: Option<Timestamp>,
     version: u64,
@@ -38,20 +39,22 @@ impl EncodedRow {
         }
         let digest = Sha256::digest(&bytes);
         let version = digest.iter().take(8).fold(0, |version, &byte| version << 8 | u64::from(byte));
-        Ok(EncodedRow { bytes: bytes.into_boxed_slice(), slot, last_synced_at, version })
+        Ok(EncodedRow { bytes: bytes.into(), slot, last_synced_at, version })
     }
 
-    /// Appends the row as a record, for another host.
+    /// Appends the row as a record, without the instant that its freshness counts from.
     pub fn write_record(&self, out: &mut Vec<u8>) {
-        record::put_instant(self.last_synced_at, out);
         record::put_u64(self.version, out);
+        record::put_variable(self.slot.map_or(0, |slot| slot as u64), out);
         record::put_bytes(&self.bytes, out);
     }
 
-    /// Reads a row that [`write_record`](Self::write_record) wrote.
-    pub fn read_record(reader: &mut Reader<'_>) -> Option<Self> {
-        let (last_synced_at, version, bytes) = (reader.instant()?, reader.u64()?, reader.bytes()?);
-        Some(EncodedRow { bytes: bytes.into(), slot: slot_of(bytes), last_synced_at, version })
+    /// Reads a row that [`write_record`](Self::write_record) wrote. It holds the bytes that are read, if they are shared.
+    pub fn read_record(reader: &mut Reader<'_>, last_synced_at: Option<Timestamp>) -> Option<Self> {
+        let (version, slot, bytes) = (reader.u64()?, usize::try_from(reader.variable()?).ok()?, reader.part()?);
+        // The slot follows its key, so it is not at the start.
+        let slot = (slot > 0).then_some(slot);
+        slot.is_none_or(|slot| slot <= bytes.len()).then_some(EncodedRow { bytes, slot, last_synced_at, version })
     }
 
     /// Identifies the content without `freshness_seconds`: the first eight bytes, big-endian, of the SHA-256 of the bytes around the
@@ -147,8 +150,9 @@ mod tests {
             prop_assert!(out.len() <= encoded.max_len());
             let mut record = Vec::new();
             encoded.write_record(&mut record);
-            prop_assert_eq!(EncodedRow::read_record(&mut Reader::new(&record)), Some(encoded));
-            prop_assert_eq!(EncodedRow::read_record(&mut Reader::new(&record[..record.len() - 1])), None);
+            let synced = vault.last_synced_at;
+            prop_assert_eq!(EncodedRow::read_record(&mut Reader::new(&record), synced), Some(encoded));
+            prop_assert_eq!(EncodedRow::read_record(&mut Reader::new(&record[..record.len() - 1]), synced), None);
             vault.freshness_seconds = freshness_seconds(vault.last_synced_at, now);
             prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&vault).unwrap());
         }

@@ -11,6 +11,7 @@ use super::ids::{Address, ChainId};
 use crate::rules::oracles::{self, FeedStatus};
 use crate::scoring::named_enum;
 use crate::wire::page::write_u64;
+use crate::wire::SharedBytes;
 use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
 
@@ -87,7 +88,7 @@ pub struct ServedFeed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedFeed {
     /// The JSON object without its closing brace.
-    head: Vec<u8>,
+    head: SharedBytes,
     content: u64,
     updated_at: Option<Timestamp>,
     fresh_until: Option<Timestamp>,
@@ -104,10 +105,10 @@ impl EncodedFeed {
         head.pop();
         let content = Sha256::digest(&head).iter().take(8).fold(0, |all, &byte| all << 8 | u64::from(byte));
         let fresh_until = oracles::fresh_until(feed.last_update_at, feed.heartbeat_seconds);
-        Ok(EncodedFeed { head, content, updated_at: feed.last_update_at, fresh_until })
+        Ok(EncodedFeed { head: head.into(), content, updated_at: feed.last_update_at, fresh_until })
     }
 
-    /// Appends the feed as a record, for another host.
+    /// Appends the feed as a record.
     pub fn write_record(&self, out: &mut Vec<u8>) {
         record::put_instant(self.updated_at, out);
         record::put_instant(self.fresh_until, out);
@@ -115,10 +116,10 @@ impl EncodedFeed {
         record::put_bytes(&self.head, out);
     }
 
-    /// Reads a feed that [`write_record`](Self::write_record) wrote.
+    /// Reads a feed that [`write_record`](Self::write_record) wrote. It holds the bytes that are read, if they are shared.
     pub fn read_record(reader: &mut Reader<'_>) -> Option<Self> {
         let (updated_at, fresh_until) = (reader.instant()?, reader.instant()?);
-        let (content, head) = (reader.u64()?, reader.bytes()?.to_vec());
+        let (content, head) = (reader.u64()?, reader.part()?);
         Some(EncodedFeed { head, content, updated_at, fresh_until })
     }
 

@@ -4,41 +4,88 @@
 //! confirms nothing to a caller without one.
 
 use super::envelope;
-use super::listed::Listed;
+use super::listed::{Listed, read_rows};
 use super::request::{Request, RowRequest};
 use super::response::{PreencodedBody, Response};
+use super::rows::{self, Source};
+use super::singles;
 use crate::model::asset_encoded::View;
+use crate::model::attestation::ReviewerRow;
 use crate::model::{EncodedAsset, EncodedRow};
+use crate::replica::{Family, Row};
 use crate::route::{params, routes};
-use crate::select::assets::{AssetFilter, AssetIndex};
+use crate::select::assets::{AssetColumns, AssetFilter, AssetIndex};
 use crate::wire::error::ApiError;
 use crate::wire::page::{PageMeta, PageRequest};
+use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// The rows of one asset list, in ascending order of ids.
-pub type AssetRows = Listed<EncodedAsset, AssetIndex>;
+type AssetRows = Listed<EncodedAsset, AssetIndex>;
 
 /// Assets and reviewers.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Assets {
-    pub enriched: AssetRows,
-    pub rwa: AssetRows,
+    enriched: Arc<AssetRows>,
+    rwa: Arc<AssetRows>,
     /// The facets of all assets.
-    pub facets: PreencodedBody,
+    pub(super) facets: PreencodedBody,
     /// The facets of real-world assets.
-    pub rwa_facets: PreencodedBody,
+    pub(super) rwa_facets: PreencodedBody,
     /// In ascending order of ids.
-    pub reviewers: Vec<EncodedReviewer>,
+    reviewers: Arc<Vec<EncodedReviewer>>,
 }
 
 /// A reviewer, encoded twice: with an active key and without one.
 #[derive(Debug, Clone)]
-pub struct EncodedReviewer {
-    /// From when, and until when exclusively, each key may sign.
-    pub key_periods: Vec<(Timestamp, Option<Timestamp>)>,
-    pub active: EncodedRow,
-    pub inactive: EncodedRow,
+struct EncodedReviewer {
+    key_periods: Vec<KeyPeriod>,
+    active: EncodedRow,
+    inactive: EncodedRow,
+}
+
+/// From when, and until when exclusively, a key may sign.
+pub type KeyPeriod = (Timestamp, Option<Timestamp>);
+
+/// The row of the asset with this id in the list of assets, or in that of real-world assets.
+pub fn asset_row(id: u64, columns: &AssetColumns<'_>, encoded: &EncodedAsset) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    columns.write(&mut content);
+    encoded.write_record(&mut content);
+    rows::row(&id.to_be_bytes(), &content)
+}
+
+/// The row of a reviewer: as it is listed while one of `key_periods` lasts, and as it is listed otherwise.
+pub fn reviewer_row(
+    active: &ReviewerRow,
+    inactive: &ReviewerRow,
+    key_periods: &[KeyPeriod],
+) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    record::put_variable(key_periods.len() as u64, &mut content);
+    for (from, until) in key_periods {
+        record::put_u64(from.as_micros().cast_unsigned(), &mut content);
+        record::put_instant(*until, &mut content);
+    }
+    EncodedRow::encode(active, None)?.write_record(&mut content);
+    EncodedRow::encode(inactive, None)?.write_record(&mut content);
+    rows::row(active.reviewer_id.as_bytes(), &content)
+}
+
+fn read_asset<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(AssetColumns<'a>, EncodedAsset)> {
+    let (columns, encoded) = (AssetColumns::read(&mut reader)?, EncodedAsset::read_record(&mut reader)?);
+    reader.is_at_end().then_some((columns, encoded))
+}
+
+fn read_reviewer(_: &Row, mut reader: Reader<'_>) -> Option<EncodedReviewer> {
+    let number = reader.variable()?;
+    let period = |reader: &mut Reader<'_>| Some((Timestamp::from_micros(reader.i64()?), reader.instant()?));
+    let key_periods = (0..number).map(|_| period(&mut reader)).collect::<Option<_>>()?;
+    let mut encoded = || EncodedRow::read_record(&mut reader, None);
+    let (active, inactive) = (encoded()?, encoded()?);
+    reader.is_at_end().then_some(EncodedReviewer { key_periods, active, inactive })
 }
 
 impl EncodedReviewer {
@@ -51,21 +98,33 @@ impl EncodedReviewer {
 }
 
 impl Assets {
+    pub(super) fn read(source: &Source<'_>) -> Option<Self> {
+        let assets = |rows| Listed::read(rows, read_asset, AssetIndex::build);
+        let reviewers = |rows| read_rows(rows, read_reviewer);
+        Some(Assets {
+            enriched: source.part(Family::Assets, |it| &it.assets.enriched, |rows| assets(rows))?,
+            rwa: source.part(Family::Rwa, |it| &it.assets.rwa, |rows| assets(rows))?,
+            facets: source.single(singles::ASSET_FACETS, |it| &it.assets.facets, singles::read_facets)?,
+            rwa_facets: source.single(singles::RWA_FACETS, |it| &it.assets.rwa_facets, singles::read_facets)?,
+            reviewers: source.part(Family::Reviewers, |it| &it.assets.reviewers, |rows| reviewers(rows))?,
+        })
+    }
+
     /// `GET /v1/assets/enriched`.
     pub(super) fn enriched(
         &self,
         version: i64,
         request: RowRequest<'_, routes::AssetList>,
     ) -> Result<Response, ApiError> {
-        let page = request.page()?;
+        let numbered = request.page()?;
         let with_quality = request.get(params::IncludeQuality) == Some(true);
-        Ok(rows(&request, version, &self.enriched, &AssetFilter::of_assets(request.query()), page, with_quality))
+        Ok(page(&request, version, &self.enriched, &AssetFilter::of_assets(request.query()), numbered, with_quality))
     }
 
     /// `GET /v1/rwa`.
     pub(super) fn rwa(&self, version: i64, request: RowRequest<'_, routes::RwaList>) -> Result<Response, ApiError> {
-        let page = request.page()?;
-        Ok(rows(&request, version, &self.rwa, &AssetFilter::of_rwa(request.query()), page, false))
+        let numbered = request.page()?;
+        Ok(page(&request, version, &self.rwa, &AssetFilter::of_rwa(request.query()), numbered, false))
     }
 
     /// `GET /v1/reviewers`: every reviewer, by id.
@@ -76,7 +135,7 @@ impl Assets {
 }
 
 /// A page of rows with the fields that the caller may see.
-fn rows(
+fn page(
     request: &Request<'_>,
     version: i64,
     listed: &AssetRows,

@@ -7,27 +7,47 @@ use super::listed::Listed;
 use super::registries::Registries;
 use super::request::{Request, RowRequest};
 use super::response::Response;
+use super::rows;
 use crate::model::ids::{Address, ChainId};
-use crate::model::oracle::EncodedFeed;
+use crate::model::oracle::{EncodedFeed, OracleFeed};
+use crate::replica::Row;
 use crate::route::routes;
-use crate::select::feeds::FeedIndex;
+use crate::select::feeds::{FeedColumns, FeedIndex};
 use crate::wire::error::ApiError;
 use crate::wire::page::PageMeta;
-use alloc::collections::BTreeMap;
+use crate::wire::record::Reader;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// The feeds, by chain and address.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Feeds {
-    pub(super) listed: Listed<EncodedFeed, FeedIndex>,
-    by_contract: BTreeMap<(ChainId, Address), u32>,
+    listed: Listed<EncodedFeed, FeedIndex>,
+    /// The feeds' rows, whose keys are their contracts.
+    rows: Arc<Vec<Row>>,
+}
+
+/// The row of a feed on the chain with this slug.
+pub fn row(feed: &OracleFeed, chain_slug: &str) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    FeedColumns::of(feed, chain_slug).write(&mut content);
+    EncodedFeed::encode(feed)?.write_record(&mut content);
+    rows::row(&key(feed.chain_id, &feed.address), &content)
+}
+
+/// Feeds are in ascending order of chains, and on one chain in byte order of addresses.
+fn key(chain: ChainId, address: &Address) -> Vec<u8> {
+    [chain.0.to_be_bytes().as_slice(), address.as_str().as_bytes()].concat()
+}
+
+fn read_row<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(FeedColumns<'a>, EncodedFeed)> {
+    let (columns, encoded) = (FeedColumns::read(&mut reader)?, EncodedFeed::read_record(&mut reader)?);
+    reader.is_at_end().then_some((columns, encoded))
 }
 
 impl Feeds {
-    /// `rows` with their contracts, in the order in which `index` was built from them.
-    pub fn new(rows: Vec<((ChainId, Address), EncodedFeed)>, index: FeedIndex) -> Self {
-        let (contracts, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        Feeds { listed: Listed::new(rows, index), by_contract: contracts.into_iter().zip(0..).collect() }
+    pub(super) fn read(rows: &Arc<Vec<Row>>) -> Option<Self> {
+        Some(Feeds { listed: Listed::read(rows, read_row, FeedIndex::build)?, rows: Arc::clone(rows) })
     }
 
     pub fn len(&self) -> usize {
@@ -39,8 +59,10 @@ impl Feeds {
     }
 
     /// The feed at this contract.
-    fn get(&self, chain: ChainId, address: Address) -> Option<&EncodedFeed> {
-        self.by_contract.get(&(chain, address)).and_then(|number| self.listed.row(*number))
+    fn get(&self, chain: ChainId, address: &Address) -> Option<&EncodedFeed> {
+        let key = key(chain, address);
+        let place = self.rows.binary_search_by(|row| row.key().cmp(&key)).ok()?;
+        self.listed.rows().get(place)
     }
 
     /// `GET /v1/oracle`: every feed by chain and address, filtered and paged.
@@ -69,7 +91,7 @@ impl Feeds {
     ) -> Result<Response, ApiError> {
         let chain = registries.chain(request.found.param(0)).ok_or_else(|| ApiError::not_found("chain"))?;
         let address = request.address_on(&chain.slug, chain.namespace, 1)?;
-        let feed = self.get(chain.id, address).ok_or_else(|| ApiError::not_found("feed"))?;
+        let feed = self.get(chain.id, &address).ok_or_else(|| ApiError::not_found("feed"))?;
         let mut etag = request.etag();
         etag.add_u64(feed.version(request.now));
         let write = |body: &mut Vec<u8>| feed.write(request.now, body);

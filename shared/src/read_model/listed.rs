@@ -1,7 +1,9 @@
 //! The rows of one list, with the index that selects them.
 
+use super::rows::reader;
+use crate::replica::Row;
 use crate::select::Selection;
-use crate::wire::record::{self, Reader};
+use crate::wire::record::Reader;
 use alloc::vec::Vec;
 
 /// Encoded rows and their index. The row numbers of the index are positions in the rows.
@@ -11,19 +13,7 @@ pub struct Listed<R, I> {
     index: I,
 }
 
-impl<R, I: Default> Default for Listed<R, I> {
-    /// A list without rows.
-    fn default() -> Self {
-        Listed { rows: Vec::new(), index: I::default() }
-    }
-}
-
 impl<R, I> Listed<R, I> {
-    /// `rows` in the order in which `index` was built from them.
-    pub fn new(rows: Vec<R>, index: I) -> Self {
-        Listed { rows, index }
-    }
-
     pub fn index(&self) -> &I {
         &self.index
     }
@@ -44,27 +34,27 @@ impl<R, I> Listed<R, I> {
     }
 }
 
-impl<R, I: Clone> Listed<R, I> {
-    /// Appends the number of rows, and each row as `write` does.
-    pub(super) fn write_rows(&self, out: &mut Vec<u8>, write: impl Fn(&R, &mut Vec<u8>)) {
-        record::put_u64(self.rows.len() as u64, out);
-        self.rows.iter().for_each(|row| write(row, out));
-    }
-
-    /// The index of this list with the rows that `read` reads. `None` if the number of rows is not that of this list.
-    pub(super) fn with_rows(
-        &self,
-        reader: &mut Reader<'_>,
-        mut read: impl FnMut(&mut Reader<'_>) -> Option<R>,
+impl<R, I> Listed<R, I> {
+    /// Reads the columns and the list row of each row, and indexes the columns. `None` if `read` returns `None` for a row.
+    pub(super) fn read<'a, C>(
+        rows: &'a [Row],
+        mut read: impl FnMut(&'a Row, Reader<'a>) -> Option<(C, R)>,
+        build: impl FnOnce(&[C]) -> I,
     ) -> Option<Self> {
-        if reader.u64()? != self.rows.len() as u64 {
-            return None;
+        let (mut columns, mut listed) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+        for row in rows {
+            let (of_row, encoded) = read(row, reader(row))?;
+            columns.push(of_row);
+            listed.push(encoded);
         }
-        Some(self.replaced((0..self.rows.len()).map(|_| read(reader)).collect::<Option<_>>()?))
+        Some(Listed { rows: listed, index: build(&columns) })
     }
+}
 
-    /// The index of this list with other rows of the same number.
-    pub(super) fn replaced(&self, rows: Vec<R>) -> Self {
-        Listed { rows, index: self.index.clone() }
-    }
+/// What `read` reads of each row.
+pub(super) fn read_rows<'a, T>(
+    rows: &'a [Row],
+    mut read: impl FnMut(&'a Row, Reader<'a>) -> Option<T>,
+) -> Option<Vec<T>> {
+    rows.iter().map(|row| read(row, reader(row))).collect()
 }

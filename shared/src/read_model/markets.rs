@@ -3,15 +3,41 @@
 use super::listed::Listed;
 use super::request::RowRequest;
 use super::response::Response;
+use super::rows;
 use crate::model::EncodedRow;
+use crate::model::market::Market;
+use crate::replica::Row;
 use crate::route::routes;
-use crate::select::markets::MarketIndex;
+use crate::select::markets::{MarketColumns, MarketIndex};
 use crate::wire::error::ApiError;
-use alloc::sync::Arc;
+use crate::wire::record::Reader;
 use alloc::vec::Vec;
 
 /// The served markets, in byte order of ids.
-pub type Markets = Listed<Arc<EncodedRow>, MarketIndex>;
+pub type Markets = Listed<EncodedRow, MarketIndex>;
+
+/// The row of a market on the chain with this slug.
+pub fn row(market: &Market, chain_slug: &str) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    MarketColumns::of(market, chain_slug).write(&mut content);
+    EncodedRow::encode(market, None)?.write_record(&mut content);
+    rows::row(market.id.as_bytes(), &content)
+}
+
+/// The list row in a row that [`row`] made.
+pub fn encoded(row: &Row) -> Option<EncodedRow> {
+    read_row(row, rows::reader(row)).map(|(_, encoded)| encoded)
+}
+
+pub(super) fn read(rows: &[Row]) -> Option<Markets> {
+    Listed::read(rows, read_row, MarketIndex::build)
+}
+
+fn read_row<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(MarketColumns<'a>, EncodedRow)> {
+    let columns = MarketColumns::read(&mut reader)?;
+    let encoded = EncodedRow::read_record(&mut reader, None)?;
+    reader.is_at_end().then_some((columns, encoded))
+}
 
 /// `GET /v1/markets`.
 pub(super) fn list(
@@ -21,6 +47,6 @@ pub(super) fn list(
 ) -> Result<Response, ApiError> {
     let page = request.page()?;
     let selection = markets.index().select(request.query(), page);
-    let rows: Vec<&EncodedRow> = markets.selected(&selection).map(AsRef::as_ref).collect();
+    let rows: Vec<&EncodedRow> = markets.selected(&selection).collect();
     Ok(request.respond_page(version, &rows, page, selection.total))
 }

@@ -10,7 +10,8 @@
 //! | [`response`] | the response to it |
 //! | [`envelope`] | bodies assembled from encoded rows |
 //! | [`listed`] | the rows of one list, with their index |
-//! | `records` | the rows as binary records, for another host |
+//! | `rows` | the model as rows, and the model that rows make |
+//! | [`singles`] | what is one row by itself |
 //! | the others | one family of rows each: what is kept, and the answers of its routes |
 
 pub mod assets;
@@ -18,23 +19,28 @@ pub mod envelope;
 pub mod feeds;
 pub mod listed;
 pub mod markets;
-mod records;
 pub mod registries;
 pub mod request;
 pub mod response;
+mod rows;
 pub mod security;
+pub mod singles;
+pub mod symbols;
 pub mod vaults;
+
+pub use rows::chain_of;
 
 use self::assets::Assets;
 use self::feeds::Feeds;
 use self::markets::Markets;
 use self::registries::Registries;
-use self::request::{Request, RowRequest};
+use self::request::Request;
 use self::response::Response;
 use self::security::Security;
 use self::vaults::Vaults;
 use crate::access::paging;
 use crate::model::EncodedRow;
+use crate::replica::Rows;
 use crate::route::{RouteId, routes};
 use crate::wire::error::ApiError;
 use alloc::sync::Arc;
@@ -48,17 +54,18 @@ pub struct ReadModel {
     /// Active vaults.
     pub vaults: Arc<Vaults>,
     /// Chains, protocols and curators.
-    pub registries: Arc<Registries>,
-    pub markets: Arc<Markets>,
-    pub feeds: Arc<Feeds>,
+    pub registries: Registries,
+    markets: Arc<Markets>,
+    feeds: Arc<Feeds>,
     /// Assets, real-world assets and reviewers.
-    pub assets: Arc<Assets>,
+    assets: Assets,
     /// The security registry and the loss board.
-    pub security: Arc<Security>,
+    security: Security,
     /// One row for each symbol of an active vault; the symbols of the most vaults come first.
-    pub symbols: Arc<[EncodedRow]>,
+    symbols: Arc<Vec<EncodedRow>>,
     /// Totals of the platform.
-    pub stats: Arc<EncodedRow>,
+    stats: EncodedRow,
+    rows: Rows,
 }
 
 /// Whether [`answer`] answers this route.
@@ -105,7 +112,7 @@ pub fn answer(model: &ReadModel, request: Request<'_>) -> Option<Result<Response
         RouteId::Chains => Ok(model.registries.chains(version, request.of())),
         RouteId::ProtocolList => Ok(model.registries.protocols(version, request.of())),
         RouteId::CuratorList => model.registries.curators(version, request.of()),
-        RouteId::AssetSymbols => Ok(symbols(model, request.of())),
+        RouteId::AssetSymbols => Ok(symbols::list(model, request.of())),
         RouteId::Stats => Ok(request.respond_one(version, &model.stats)),
         RouteId::MarketList => markets::list(&model.markets, version, request.of()),
         RouteId::OracleList => model.feeds.list(version, request.of()),
@@ -119,12 +126,6 @@ pub fn answer(model: &ReadModel, request: Request<'_>) -> Option<Result<Response
         RouteId::LossBoard => model.security.losses(version, request.of::<routes::LossBoard>()),
         _ => return None,
     })
-}
-
-/// `GET /v1/assets`: every symbol of an active vault's deposit asset.
-fn symbols(model: &ReadModel, request: RowRequest<'_, routes::AssetSymbols>) -> Response {
-    let rows: Vec<&EncodedRow> = model.symbols.iter().collect();
-    request.respond_list(model.version, request.part(&rows))
 }
 
 #[cfg(test)]

@@ -1,17 +1,25 @@
 //! Chains, protocols and curators: their lists, and the names that filters are checked against.
 
 use super::envelope;
-use super::listed::Listed;
+use super::listed::{Listed, read_rows};
 use super::request::RowRequest;
 use super::response::{PreencodedBody, Response};
+use super::rows::{self, Source};
 use crate::model::EncodedRow;
+use crate::model::chain::ChainRow;
+use crate::model::curator::CuratorRow;
 use crate::model::ids::{ChainId, Namespace};
+use crate::model::protocol::ProtocolRow;
+use crate::replica::{Family, Row};
 use crate::route::param::Registry;
 use crate::route::{params, routes};
-use crate::select::curators::CuratorIndex;
+use crate::select::curators::{CuratorColumns, CuratorIndex};
 use crate::wire::error::ApiError;
+use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
+use alloc::borrow::ToOwned;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// A served chain, with or without active vaults.
@@ -21,35 +29,102 @@ pub struct Chain {
     pub slug: String,
     pub namespace: Namespace,
     /// The list row; `None` for a chain without active vaults, which is not listed.
-    pub row: Option<EncodedRow>,
+    row: Option<EncodedRow>,
 }
 
 /// A row with the id of its protocol or curator.
 #[derive(Debug, Clone)]
-pub struct Named {
-    pub id: String,
-    pub row: EncodedRow,
+struct Named {
+    id: String,
+    row: EncodedRow,
 }
 
+/// The protocols, largest value first.
+#[derive(Debug, Clone)]
+pub(super) struct Protocols {
+    all: Vec<Named>,
+    /// The whole list.
+    list: PreencodedBody,
+}
+
+/// The curators, in ascending order of ids.
+#[derive(Debug, Clone)]
+pub(super) struct Curators(Listed<Named, CuratorIndex>);
+
 /// The chains, protocols and curators with the totals of their active vaults.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Registries {
     /// Largest value first.
-    pub(super) chains: Vec<Chain>,
-    /// Largest value first.
-    pub(super) protocols: Vec<Named>,
-    /// The whole list of protocols.
-    pub(super) protocol_list: PreencodedBody,
-    /// In ascending order of ids.
-    pub(super) curators: Listed<Named, CuratorIndex>,
+    chains: Arc<Vec<Chain>>,
+    protocols: Arc<Protocols>,
+    curators: Arc<Curators>,
+}
+
+/// The row of a chain; without `listed` it has no active vaults.
+pub fn chain_row(
+    (id, slug, namespace): (ChainId, &str, Namespace),
+    listed: Option<&ChainRow>,
+) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    record::put_variable(id.0, &mut content);
+    record::put_bytes(slug.as_bytes(), &mut content);
+    record::put_bytes(namespace.as_str().as_bytes(), &mut content);
+    content.push(u8::from(listed.is_some()));
+    if let Some(listed) = listed {
+        EncodedRow::encode(listed, None)?.write_record(&mut content);
+    }
+    rows::row(&rows::largest_first(listed.map_or(0.0, |row| row.tvl_usd), &id.0.to_be_bytes()), &content)
+}
+
+/// The row of a protocol.
+pub fn protocol_row(listed: &ProtocolRow) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    EncodedRow::encode(listed, None)?.write_record(&mut content);
+    rows::row(&rows::largest_first(listed.tvl, listed.id.as_bytes()), &content)
+}
+
+/// The row of a curator.
+pub fn curator_row(listed: &CuratorRow) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    CuratorColumns::of(listed).write(&mut content);
+    EncodedRow::encode(listed, None)?.write_record(&mut content);
+    rows::row(listed.id.as_bytes(), &content)
+}
+
+fn read_chain(_: &Row, mut reader: Reader<'_>) -> Option<Chain> {
+    let (id, slug) = (ChainId(reader.variable()?), reader.text()?.to_owned());
+    let namespace = Namespace::parse(reader.text()?)?;
+    let row = if reader.flag()? { Some(EncodedRow::read_record(&mut reader, None)?) } else { None };
+    reader.is_at_end().then_some(Chain { id, slug, namespace, row })
+}
+
+fn read_protocol(row: &Row, mut reader: Reader<'_>) -> Option<Named> {
+    let (id, encoded) = (rows::id_of(row.key())?.to_owned(), EncodedRow::read_record(&mut reader, None)?);
+    reader.is_at_end().then_some(Named { id, row: encoded })
+}
+
+fn read_curator<'a>(row: &'a Row, mut reader: Reader<'a>) -> Option<(CuratorColumns<'a>, Named)> {
+    let id = core::str::from_utf8(row.key()).ok()?.to_owned();
+    let (columns, encoded) = (CuratorColumns::read(&mut reader)?, EncodedRow::read_record(&mut reader, None)?);
+    reader.is_at_end().then_some((columns, Named { id, row: encoded }))
+}
+
+impl Protocols {
+    fn read(rows: &[Row]) -> Option<Self> {
+        let all = read_rows(rows, read_protocol)?;
+        let list = PreencodedBody::of(whole(&all.iter().collect::<Vec<_>>()));
+        Some(Protocols { all, list })
+    }
 }
 
 impl Registries {
-    /// Chains and protocols with the largest value first; curators in the order in which their index was built.
-    pub fn new(chains: Vec<Chain>, protocols: Vec<Named>, curators: Listed<Named, CuratorIndex>) -> Self {
-        let rows: Vec<&Named> = protocols.iter().collect();
-        let protocol_list = PreencodedBody::of(whole(&rows));
-        Registries { chains, protocols, protocol_list, curators }
+    pub(super) fn read(source: &Source<'_>) -> Option<Self> {
+        let curators = |rows| Listed::read(rows, read_curator, CuratorIndex::build).map(Curators);
+        Some(Registries {
+            chains: source.part(Family::Chains, |it| &it.registries.chains, |rows| read_rows(rows, read_chain))?,
+            protocols: source.part(Family::Protocols, |it| &it.registries.protocols, |rows| Protocols::read(rows))?,
+            curators: source.part(Family::Curators, |it| &it.registries.curators, |rows| curators(rows))?,
+        })
     }
 
     /// A chain by slug, ignoring letter case, or by number.
@@ -63,8 +138,8 @@ impl Registries {
         let is_named = |entry: &Named| entry.id.eq_ignore_ascii_case(name);
         match registry {
             Registry::Chains | Registry::ChainsOrUnmapped => self.chain(name).is_some(),
-            Registry::Protocols => self.protocols.iter().any(is_named),
-            Registry::Curators => self.curators.rows().iter().any(is_named),
+            Registry::Protocols => self.protocols.all.iter().any(is_named),
+            Registry::Curators => self.curators.0.rows().iter().any(is_named),
         }
     }
 
@@ -77,9 +152,9 @@ impl Registries {
     /// `GET /v1/protocols`: every known protocol, largest TVL first. The ETag is that of the body, because the whole list is one body.
     pub(super) fn protocols(&self, version: i64, request: RowRequest<'_, routes::ProtocolList>) -> Response {
         if request.get(params::OptionalLimit).is_none() && request.get(params::Page) == 1 {
-            return request.respond_preencoded(version, &self.protocol_list);
+            return request.respond_preencoded(version, &self.protocols.list);
         }
-        let rows: Vec<&Named> = self.protocols.iter().collect();
+        let rows: Vec<&Named> = self.protocols.all.iter().collect();
         let body = whole(request.part(&rows));
         let mut etag = request.etag();
         etag.add(&body);
@@ -93,8 +168,9 @@ impl Registries {
         request: RowRequest<'_, routes::CuratorList>,
     ) -> Result<Response, ApiError> {
         let page = request.page()?;
-        let selection = self.curators.index().select(request.query(), page);
-        let rows: Vec<&EncodedRow> = self.curators.selected(&selection).map(|curator| &curator.row).collect();
+        let Curators(curators) = &*self.curators;
+        let selection = curators.index().select(request.query(), page);
+        let rows: Vec<&EncodedRow> = curators.selected(&selection).map(|curator| &curator.row).collect();
         Ok(request.respond_page(version, &rows, page, selection.total))
     }
 }

@@ -3,16 +3,21 @@
 use super::listed::Listed;
 use super::request::RowRequest;
 use super::response::Response;
+use super::rows::{self, Source};
+use super::singles;
 use crate::model::EncodedRow;
-use crate::model::loss::Coverage;
-use crate::model::security::MoreMeta;
+use crate::model::loss::{Coverage, LossRow};
+use crate::model::security::{MoreMeta, SecurityEvent};
 use crate::model::status::Severity;
-use crate::route::{Row, params, routes};
-use crate::select::losses::LossIndex;
-use crate::select::security::SecurityIndex;
+use crate::replica::{Family, Row};
+use crate::route::{self, params, routes};
+use crate::select::losses::{LossColumns, LossIndex};
+use crate::select::security::{EventColumns, SecurityIndex};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::page::PageRequest;
+use crate::wire::record::Reader;
 use alloc::format;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use serde::Serialize;
 
@@ -20,15 +25,51 @@ use serde::Serialize;
 const ENVELOPE_BYTES: usize = 640;
 
 /// The published rows of the registry and the cases of the loss board, both in ascending order of ids.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Security {
-    pub events: Listed<EncodedRow, SecurityIndex>,
-    pub losses: Listed<EncodedRow, LossIndex>,
+    events: Arc<Listed<EncodedRow, SecurityIndex>>,
+    losses: Arc<Listed<EncodedRow, LossIndex>>,
     /// Coverage of the whole board.
-    pub coverage: Coverage,
+    coverage: Coverage,
+}
+
+/// The row of a published event.
+pub fn event_row(event: &SecurityEvent) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    EventColumns::of(event).write(&mut content);
+    EncodedRow::encode(event, None)?.write_record(&mut content);
+    rows::row(&event.id.to_be_bytes(), &content)
+}
+
+/// The row of a case.
+pub fn loss_row(case: &LossRow) -> Result<Row, serde_json::Error> {
+    let mut content = Vec::new();
+    LossColumns::of(case).write(&mut content);
+    EncodedRow::encode(case, None)?.write_record(&mut content);
+    rows::row(case.id.as_bytes(), &content)
+}
+
+fn read_event<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(EventColumns<'a>, EncodedRow)> {
+    let (columns, encoded) = (EventColumns::read(&mut reader)?, EncodedRow::read_record(&mut reader, None)?);
+    reader.is_at_end().then_some((columns, encoded))
+}
+
+fn read_loss<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(LossColumns<'a>, EncodedRow)> {
+    let (columns, encoded) = (LossColumns::read(&mut reader)?, EncodedRow::read_record(&mut reader, None)?);
+    reader.is_at_end().then_some((columns, encoded))
 }
 
 impl Security {
+    pub(super) fn read(source: &Source<'_>) -> Option<Self> {
+        let events = |rows| Listed::read(rows, read_event, SecurityIndex::build);
+        let losses = |rows| Listed::read(rows, read_loss, LossIndex::build);
+        Some(Security {
+            events: source.part(Family::SecurityEvents, |it| &it.security.events, |rows| events(rows))?,
+            losses: source.part(Family::Losses, |it| &it.security.losses, |rows| losses(rows))?,
+            coverage: source.single(singles::LOSS_COVERAGE, |it| &it.security.coverage, singles::read_coverage)?,
+        })
+    }
+
     /// `GET /v1/security-events`: the registry, or with `hasLoss=true` the loss board.
     pub(super) fn events(
         &self,
@@ -46,7 +87,7 @@ impl Security {
     }
 
     /// `GET /v1/losses`.
-    pub(super) fn losses<R: Row>(&self, version: i64, request: RowRequest<'_, R>) -> Result<Response, ApiError> {
+    pub(super) fn losses<R: route::Row>(&self, version: i64, request: RowRequest<'_, R>) -> Result<Response, ApiError> {
         let admitted = request.page()?;
         let (found, lost) = self.losses.index().select(request.query());
         let rows: Vec<&EncodedRow> = self.losses.selected(&found).collect();
@@ -82,7 +123,7 @@ pub(super) fn check(request: RowRequest<'_, routes::SecurityEventList>) -> Resul
     if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(ErrorCode::InvalidParameter, faults)) }
 }
 
-fn page<R: Row>(
+fn page<R: route::Row>(
     request: RowRequest<'_, R>,
     version: i64,
     rows: &[&EncodedRow],

@@ -3,23 +3,86 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::vaults::{put_score, read_score};
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::asset::{AssetRow, KycGate};
 use crate::model::facets::{AssetFacets, Counts, UNKNOWN, UNKNOWN_TIER};
+use crate::model::ids::ChainId;
 pub use crate::route::params::{CATEGORIES, RWA_CATEGORIES};
 use crate::route::{Row, RowQuery, params, routes};
+use crate::rules::tiers::Tier;
 use crate::scoring::MilliPoints;
-use crate::scoring::asset::AssetCategory;
+use crate::scoring::asset::{AssetCategory, ReviewStatus};
 use crate::wire::page::PageRequest;
+use crate::wire::record::{self, Reader};
 
-/// An asset to be indexed.
-#[derive(Debug, Clone, Copy)]
-pub struct AssetRecord<'a> {
-    pub row: &'a AssetRow,
-    /// The score that the list shows and sorts by.
-    pub headline: Option<MilliPoints>,
+/// What the filters, the search and the order of the asset lists need of an asset.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AssetColumns<'a> {
+    pub chain_id: ChainId,
     /// The chain's slug; the `chain` filter takes the slug or the chain id.
     pub chain_slug: &'a str,
+    /// The score that the list shows and sorts by.
+    pub headline: Option<MilliPoints>,
+    pub category: AssetCategory,
+    pub instrument_type: Option<&'a str>,
+    pub review_status: ReviewStatus,
+    pub risk_tier: Option<Tier>,
+    pub regulatory_wrapper: Option<&'a str>,
+    pub kyc_gate: Option<KycGate>,
+    pub symbol: &'a str,
+    pub address: Option<&'a str>,
+}
+
+impl<'a> AssetColumns<'a> {
+    /// The columns of a list row.
+    pub fn of(row: &'a AssetRow, chain_slug: &'a str) -> Self {
+        AssetColumns {
+            chain_id: row.chain_id,
+            chain_slug,
+            headline: row.risk_score,
+            category: row.category,
+            instrument_type: row.instrument_type.as_deref(),
+            review_status: row.review_status,
+            risk_tier: row.risk_tier,
+            regulatory_wrapper: row.institutional.regulatory_wrapper.as_deref(),
+            kyc_gate: row.institutional.kyc_gate,
+            symbol: &row.symbol,
+            address: row.address.as_ref().map(|address| address.as_str()),
+        }
+    }
+
+    /// Appends the columns as a record.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        record::put_variable(self.chain_id.0, out);
+        record::put_bytes(self.chain_slug.as_bytes(), out);
+        put_score(self.headline, out);
+        record::put_choice(Some(self.category), AssetCategory::ALL, out);
+        record::put_optional_text(self.instrument_type, out);
+        record::put_choice(Some(self.review_status), ReviewStatus::ALL, out);
+        record::put_choice(self.risk_tier, Tier::ALL, out);
+        record::put_optional_text(self.regulatory_wrapper, out);
+        record::put_choice(self.kyc_gate, KycGate::ALL, out);
+        record::put_bytes(self.symbol.as_bytes(), out);
+        record::put_optional_text(self.address, out);
+    }
+
+    /// Reads columns that [`write`](Self::write) wrote.
+    pub fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        Some(AssetColumns {
+            chain_id: ChainId(reader.variable()?),
+            chain_slug: reader.text()?,
+            headline: read_score(reader)?,
+            category: reader.choice(AssetCategory::ALL)??,
+            instrument_type: reader.optional_text()?,
+            review_status: reader.choice(ReviewStatus::ALL)??,
+            risk_tier: reader.choice(Tier::ALL)?,
+            regulatory_wrapper: reader.optional_text()?,
+            kyc_gate: reader.choice(KycGate::ALL)?,
+            symbol: reader.text()?,
+            address: reader.optional_text()?,
+        })
+    }
 }
 
 /// Filters of an asset list; the default passes every asset. Letter case is ignored.
@@ -95,7 +158,7 @@ pub const fn is_defi_instrument(category: AssetCategory) -> bool {
     matches!(category, CdpStablecoin | SyntheticStablecoin | Lst | Lrt | DefiDerivative)
 }
 
-/// Index of an asset list. Row numbers are positions in the records passed to [`AssetIndex::build`].
+/// Index of an asset list. Row numbers are positions in the columns passed to [`AssetIndex::build`].
 #[derive(Debug, Clone)]
 pub struct AssetIndex {
     index: Index,
@@ -123,30 +186,28 @@ impl Default for AssetIndex {
 }
 
 impl AssetIndex {
-    /// Indexes `records`, which must be in ascending order of asset ids: equal scores keep that order.
-    pub fn build(records: &[AssetRecord<'_>]) -> Self {
-        let mut index = Index::new(records.len());
-        let rows = || records.iter().map(|record| record.row);
-        let headline = index.add_integers(records.iter().map(|it| it.headline.map(|score| i64::from(score.get()))));
-        let chain = index.add_words(records.iter().map(|record| Some(record.chain_slug)), false);
-        for record in records {
-            index.alias(chain, &record.row.chain_id.to_string(), record.chain_slug);
+    /// Indexes `assets`, which must be in ascending order of asset ids: equal scores keep that order.
+    pub fn build(assets: &[AssetColumns<'_>]) -> Self {
+        let mut index = Index::new(assets.len());
+        let rows = || assets.iter();
+        let headline = index.add_integers(rows().map(|asset| asset.headline.map(|score| i64::from(score.get()))));
+        let chain = index.add_words(rows().map(|asset| Some(asset.chain_slug)), false);
+        for asset in assets {
+            index.alias(chain, &asset.chain_id.to_string(), asset.chain_slug);
         }
         let columns = Columns {
             chain,
-            category: index.add_words(rows().map(|row| Some(row.category.as_str())), false),
-            instrument_type: index.add_words(rows().map(|row| row.instrument_type.as_deref()), false),
-            review_status: index.add_words(rows().map(|row| Some(row.review_status.as_str())), false),
-            tier: index.add_words(rows().map(|row| Some(tier(row))), false),
+            category: index.add_words(rows().map(|asset| Some(asset.category.as_str())), false),
+            instrument_type: index.add_words(rows().map(|asset| asset.instrument_type), false),
+            review_status: index.add_words(rows().map(|asset| Some(asset.review_status.as_str())), false),
+            tier: index.add_words(rows().map(|asset| Some(tier(asset.risk_tier))), false),
             regulatory_wrapper: index
-                .add_words(rows().map(|row| row.institutional.regulatory_wrapper.as_deref().or(Some(UNKNOWN))), false),
-            kyc_gate: index.add_words(rows().map(|row| row.institutional.kyc_gate.map(KycGate::as_str)), false),
-            defi_instrument: index.add_flags(rows().map(|row| is_defi_instrument(row.category))),
+                .add_words(rows().map(|asset| asset.regulatory_wrapper.or(Some(UNKNOWN))), false),
+            kyc_gate: index.add_words(rows().map(|asset| asset.kyc_gate.map(KycGate::as_str)), false),
+            defi_instrument: index.add_flags(rows().map(|asset| is_defi_instrument(asset.category))),
             headline,
         };
-        index.set_texts(
-            rows().map(|row| [row.symbol.as_str()].into_iter().chain(row.address.as_ref().map(|it| it.as_str()))),
-        );
+        index.set_texts(rows().map(|asset| [asset.symbol].into_iter().chain(asset.address)));
         AssetIndex { index, columns }
     }
 
@@ -157,8 +218,8 @@ impl AssetIndex {
     }
 }
 
-fn tier(row: &AssetRow) -> &'static str {
-    row.risk_tier.map_or(UNKNOWN_TIER, |tier| tier.as_str())
+fn tier(tier: Option<Tier>) -> &'static str {
+    tier.map_or(UNKNOWN_TIER, Tier::as_str)
 }
 
 /// Number of assets per value of each field.
@@ -169,7 +230,7 @@ pub fn facets<'a>(rows: impl Iterator<Item = &'a AssetRow> + Clone) -> AssetFace
         chains: Counts::of("chain_id", rows.clone().map(|row| row.chain_id)),
         categories: texts(rows.clone().map(|row| row.category.as_str()).collect(), "category"),
         review_statuses: texts(rows.clone().map(|row| row.review_status.as_str()).collect(), "review_status"),
-        risk_tiers: texts(rows.clone().map(tier).collect(), "risk_tier"),
+        risk_tiers: texts(rows.clone().map(|row| tier(row.risk_tier)).collect(), "risk_tier"),
         regulatory_wrappers: Counts::of_texts(
             "regulatory_wrapper",
             institutional().map(|it| it.regulatory_wrapper.as_deref()),

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::model::asset::{Institutional, Renewal};
-use crate::model::ids::{Address, ChainId, Namespace};
+use crate::model::ids::{Address, Namespace};
 use crate::route::Query;
 use crate::rules::tiers::tier_of;
-use crate::scoring::asset::{Dimensions, ReviewStatus};
+use crate::scoring::asset::Dimensions;
 use crate::wire::time::Timestamp;
 use alloc::{format, vec};
 
@@ -65,10 +65,9 @@ fn rows() -> Vec<AssetRow> {
 fn found(query: &str) -> Vec<u32> {
     let rows = rows();
     let slug = |row: &AssetRow| if row.chain_id == ChainId(1) { "ethereum" } else { "devnet" };
-    let records: Vec<AssetRecord<'_>> =
-        rows.iter().map(|row| AssetRecord { row, headline: row.risk_score, chain_slug: slug(row) }).collect();
+    let columns: Vec<AssetColumns<'_>> = rows.iter().map(|row| AssetColumns::of(row, slug(row))).collect();
     let query = Query::parse(routes::AssetList::QUERY, query).unwrap();
-    let selection = AssetIndex::build(&records).select(
+    let selection = AssetIndex::build(&columns).select(
         &AssetFilter::of_assets(RowQuery::of(&query)),
         RowQuery::<routes::AssetList>::of(&query).page().unwrap(),
     );

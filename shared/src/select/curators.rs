@@ -1,11 +1,44 @@
 //! Columns and order of the curator list.
 
+use alloc::vec::Vec;
+
 use super::{Index, Selection, Sort, SortColumn};
 use crate::model::curator::CuratorRow;
 use crate::route::{RowQuery, params, routes};
 use crate::wire::page::PageRequest;
+use crate::wire::record::{self, Reader};
 
-/// Index of the curators. Row numbers are positions in the rows passed to [`CuratorIndex::build`].
+/// What the orders of the curator list need of a curator.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CuratorColumns<'a> {
+    pub name: &'a str,
+    pub vault_count: u64,
+    pub tvl_total: f64,
+    pub avg_apr: Option<f64>,
+}
+
+impl<'a> CuratorColumns<'a> {
+    /// The columns of a list row.
+    pub fn of(row: &'a CuratorRow) -> Self {
+        let CuratorRow { name, vault_count, tvl_total, avg_apr, .. } = row;
+        CuratorColumns { name, vault_count: *vault_count, tvl_total: *tvl_total, avg_apr: *avg_apr }
+    }
+
+    /// Appends the columns as a record.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        record::put_bytes(self.name.as_bytes(), out);
+        record::put_variable(self.vault_count, out);
+        record::put_numbers([Some(self.tvl_total), self.avg_apr], out);
+    }
+
+    /// Reads columns that [`write`](Self::write) wrote.
+    pub fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        let (name, vault_count, [tvl_total, avg_apr]) = (reader.text()?, reader.variable()?, reader.numbers()?);
+        Some(CuratorColumns { name, vault_count, tvl_total: tvl_total?, avg_apr })
+    }
+}
+
+/// Index of the curators. Row numbers are positions in the columns passed to [`CuratorIndex::build`].
 #[derive(Debug, Clone)]
 pub struct CuratorIndex {
     index: Index,
@@ -23,15 +56,15 @@ impl Default for CuratorIndex {
 }
 
 impl CuratorIndex {
-    /// Indexes rows, which must be in ascending order of ids.
-    pub fn build(curators: &[&CuratorRow]) -> Self {
+    /// Indexes curators, which must be in ascending order of ids.
+    pub fn build(curators: &[CuratorColumns<'_>]) -> Self {
         let mut index = Index::new(curators.len());
         let rows = || curators.iter();
         CuratorIndex {
-            tvl_total: index.add_numbers(rows().map(|row| Some(row.tvl_total)), false),
-            vault_count: index.add_integers(rows().map(|row| i64::try_from(row.vault_count).ok())),
-            avg_apr: index.add_numbers(rows().map(|row| row.avg_apr), false),
-            name: index.add_names(rows().map(|row| row.name.as_str())),
+            tvl_total: index.add_numbers(rows().map(|curator| Some(curator.tvl_total)), false),
+            vault_count: index.add_integers(rows().map(|curator| i64::try_from(curator.vault_count).ok())),
+            avg_apr: index.add_numbers(rows().map(|curator| curator.avg_apr), false),
+            name: index.add_names(rows().map(|curator| curator.name)),
             index,
         }
     }

@@ -4,14 +4,61 @@
 use alloc::{string::ToString, vec::Vec};
 
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
-use crate::model::oracle::OracleFeed;
+use crate::model::ids::ChainId;
+use crate::model::oracle::{FeedKind, OracleFeed};
 use crate::route::{RowQuery, params, routes};
 use crate::rules::oracles::{FeedStatus, fresh_until};
 use crate::wire::page::PageRequest;
+use crate::wire::record::{self, Reader};
 use crate::wire::time::Timestamp;
 
 /// The `vendor` value that selects feeds without a known vendor.
 const NO_VENDOR: &str = "unknown";
+
+/// What the filters of the feed list need of a feed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FeedColumns<'a> {
+    pub chain_id: ChainId,
+    /// The chain's slug; the `chain` filter takes the slug or the chain id.
+    pub chain_slug: &'a str,
+    pub vendor: Option<&'a str>,
+    pub kind: FeedKind,
+    /// The last instant at which the feed is fresh; `None` if its status is `unknown`.
+    pub fresh_until: Option<Timestamp>,
+}
+
+impl<'a> FeedColumns<'a> {
+    /// The columns of a feed.
+    pub fn of(feed: &'a OracleFeed, chain_slug: &'a str) -> Self {
+        FeedColumns {
+            chain_id: feed.chain_id,
+            chain_slug,
+            vendor: feed.vendor.as_deref(),
+            kind: feed.kind,
+            fresh_until: fresh_until(feed.last_update_at, feed.heartbeat_seconds),
+        }
+    }
+
+    /// Appends the columns as a record.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        record::put_variable(self.chain_id.0, out);
+        record::put_bytes(self.chain_slug.as_bytes(), out);
+        record::put_optional_text(self.vendor, out);
+        record::put_choice(Some(self.kind), FeedKind::ALL, out);
+        record::put_instant(self.fresh_until, out);
+    }
+
+    /// Reads columns that [`write`](Self::write) wrote.
+    pub fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        Some(FeedColumns {
+            chain_id: ChainId(reader.variable()?),
+            chain_slug: reader.text()?,
+            vendor: reader.optional_text()?,
+            kind: reader.choice(FeedKind::ALL)??,
+            fresh_until: reader.instant()?,
+        })
+    }
+}
 
 /// Index of the feeds. Row numbers are positions in the list passed to [`FeedIndex::build`].
 #[derive(Debug, Clone)]
@@ -35,20 +82,19 @@ impl Default for FeedIndex {
 }
 
 impl FeedIndex {
-    /// Indexes feeds with the slugs of their chains, in the order in which the list shows them.
-    pub fn build(feeds: &[(&OracleFeed, &str)]) -> Self {
+    /// Indexes feeds, in the order in which the list shows them.
+    pub fn build(feeds: &[FeedColumns<'_>]) -> Self {
         let mut index = Index::new(feeds.len());
-        let rows = || feeds.iter().map(|(feed, _)| *feed);
-        let until = |feed: &OracleFeed| fresh_until(feed.last_update_at, feed.heartbeat_seconds);
-        let fresh_until = index.add_numbers(rows().map(|feed| Some(until(feed)?.as_micros() as f64)), true);
-        let has_heartbeat = index.add_flags(rows().map(|feed| until(feed).is_some()));
+        let rows = || feeds.iter();
+        let fresh_until = index.add_numbers(rows().map(|feed| Some(feed.fresh_until?.as_micros() as f64)), true);
+        let has_heartbeat = index.add_flags(rows().map(|feed| feed.fresh_until.is_some()));
         let position = index.add_integers((0..).take(feeds.len()).map(Some));
-        let vendor = index.add_words(rows().map(|feed| Some(feed.vendor.as_deref().unwrap_or(NO_VENDOR))), false);
+        let vendor = index.add_words(rows().map(|feed| Some(feed.vendor.unwrap_or(NO_VENDOR))), false);
         let kind = index.add_words(rows().map(|feed| Some(feed.kind.as_str())), false);
-        let chain = index.add_words(feeds.iter().map(|(_, slug)| Some(*slug)), false);
-        for run in feeds.chunk_by(|a, b| a.0.chain_id == b.0.chain_id) {
-            if let Some((feed, slug)) = run.first() {
-                index.alias(chain, &feed.chain_id.to_string(), slug);
+        let chain = index.add_words(rows().map(|feed| Some(feed.chain_slug)), false);
+        for run in feeds.chunk_by(|a, b| a.chain_id == b.chain_id) {
+            if let Some(feed) = run.first() {
+                index.alias(chain, &feed.chain_id.to_string(), feed.chain_slug);
             }
         }
         FeedIndex { index, chain, vendor, kind, fresh_until, has_heartbeat, position }
@@ -80,8 +126,7 @@ impl FeedIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ids::{Address, ChainId};
-    use crate::model::oracle::FeedKind;
+    use crate::model::ids::Address;
     use crate::route::{Query, Row, table::FEED_KINDS};
     use crate::rules::oracles;
 
@@ -121,7 +166,8 @@ mod tests {
 
     fn found(text: &str, now: Timestamp) -> Vec<u32> {
         let (rows, chains) = (feeds(), ["ethereum", "ethereum", "base", "base", "base"]);
-        let index = FeedIndex::build(&rows.iter().zip(chains).collect::<Vec<_>>());
+        let columns: Vec<_> = rows.iter().zip(chains).map(|(row, slug)| FeedColumns::of(row, slug)).collect();
+        let index = FeedIndex::build(&columns);
         let query = Query::parse(routes::OracleList::QUERY, text).unwrap();
         let query = RowQuery::of(&query);
         index.select(query, now, query.page().unwrap()).rows

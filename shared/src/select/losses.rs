@@ -5,11 +5,89 @@
 use alloc::{string::ToString, vec::Vec};
 
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
+use crate::model::ids::ChainId;
 use crate::model::loss::LossRow;
 use crate::model::money::Cents;
 use crate::route::{Row, RowQuery, params};
+use crate::wire::Timestamp;
+use crate::wire::record::{self, Reader};
 
-/// Index of the cases of the board. Row numbers are positions in the rows passed to [`LossIndex::build`].
+/// What the filters, the search, the orders and the sums of the board need of a case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LossColumns<'a> {
+    pub chain_id: ChainId,
+    /// The chain's slug; the `chainId` filter takes the slug or the chain id.
+    pub chain_slug: &'a str,
+    /// Id of the casebook.
+    pub source: &'a str,
+    pub severity: &'a str,
+    pub affects_tracked_universe: bool,
+    pub loss_amount_usd: Cents,
+    pub attacked_at: Timestamp,
+    pub title: &'a str,
+    pub classification: Option<&'a str>,
+    pub technique: Option<&'a str>,
+    pub mechanism: Option<&'a str>,
+    /// Name of the protocol or party that made the loss.
+    pub protocol: Option<&'a str>,
+}
+
+impl<'a> LossColumns<'a> {
+    /// The columns of a case.
+    pub fn of(row: &'a LossRow) -> Self {
+        LossColumns {
+            chain_id: row.chain_id,
+            chain_slug: &row.chain_slug,
+            source: &row.incident_dossier.provenance.source,
+            severity: &row.severity,
+            affects_tracked_universe: row.affects_tracked_universe,
+            loss_amount_usd: row.loss_amount_usd,
+            attacked_at: row.attacked_at,
+            title: &row.title,
+            classification: row.classification.as_deref(),
+            technique: row.technique.as_deref(),
+            mechanism: row.mechanism.as_deref(),
+            protocol: row.protocol.as_ref().map(|protocol| protocol.name.as_str()),
+        }
+    }
+
+    /// Appends the columns as a record.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        record::put_variable(self.chain_id.0, out);
+        for text in [self.chain_slug, self.source, self.severity, self.title] {
+            record::put_bytes(text.as_bytes(), out);
+        }
+        record::put_flags([self.affects_tracked_universe], out);
+        record::put_u64(self.loss_amount_usd.0.cast_unsigned(), out);
+        record::put_u64(self.attacked_at.as_micros().cast_unsigned(), out);
+        for text in [self.classification, self.technique, self.mechanism, self.protocol] {
+            record::put_optional_text(text, out);
+        }
+    }
+
+    /// Reads columns that [`write`](Self::write) wrote.
+    pub fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        let chain_id = ChainId(reader.variable()?);
+        let (chain_slug, source) = (reader.text()?, reader.text()?);
+        let (severity, title) = (reader.text()?, reader.text()?);
+        Some(LossColumns {
+            chain_id,
+            chain_slug,
+            source,
+            severity,
+            affects_tracked_universe: reader.flag()?,
+            loss_amount_usd: Cents(reader.i64()?),
+            attacked_at: Timestamp::from_micros(reader.i64()?),
+            title,
+            classification: reader.optional_text()?,
+            technique: reader.optional_text()?,
+            mechanism: reader.optional_text()?,
+            protocol: reader.optional_text()?,
+        })
+    }
+}
+
+/// Index of the cases of the board. Row numbers are positions in the columns passed to [`LossIndex::build`].
 #[derive(Debug, Clone)]
 pub struct LossIndex {
     index: Index,
@@ -31,24 +109,21 @@ impl Default for LossIndex {
 
 impl LossIndex {
     /// Indexes cases, which must be in ascending order of ids.
-    pub fn build(rows: &[LossRow]) -> Self {
-        let mut index = Index::new(rows.len());
-        let losses: Vec<Cents> = rows.iter().map(|row| row.loss_amount_usd).collect();
-        let sources = rows.iter().map(|row| row.incident_dossier.provenance.source.as_str());
-        let source = index.add_words(sources.map(Some), false);
-        let chain = index.add_words(rows.iter().map(|row| Some(row.chain_slug.as_str())), false);
-        for row in rows {
-            index.alias(chain, &row.chain_id.to_string(), &row.chain_slug);
+    pub fn build(cases: &[LossColumns<'_>]) -> Self {
+        let mut index = Index::new(cases.len());
+        let losses: Vec<Cents> = cases.iter().map(|case| case.loss_amount_usd).collect();
+        let source = index.add_words(cases.iter().map(|case| Some(case.source)), false);
+        let chain = index.add_words(cases.iter().map(|case| Some(case.chain_slug)), false);
+        for case in cases {
+            index.alias(chain, &case.chain_id.to_string(), case.chain_slug);
         }
-        let severity = index.add_words(rows.iter().map(|row| Some(row.severity.as_str())), false);
-        let in_universe = index.add_flags(rows.iter().map(|row| row.affects_tracked_universe));
+        let severity = index.add_words(cases.iter().map(|case| Some(case.severity)), false);
+        let in_universe = index.add_flags(cases.iter().map(|case| case.affects_tracked_universe));
         let by_loss = index.add_numbers(losses.iter().map(|loss| Some(loss.as_f64())), true);
-        let by_time = index.add_integers(rows.iter().map(|row| Some(row.attacked_at.as_micros())));
-        index.set_texts(rows.iter().map(|row| {
-            let protocol = row.protocol.as_ref().map(|protocol| protocol.name.as_str());
-            let optional = [&row.classification, &row.technique, &row.mechanism].map(|text| text.as_deref());
-            let [classification, technique, mechanism] = optional;
-            [Some(row.title.as_str()), classification, technique, mechanism, protocol].into_iter().flatten()
+        let by_time = index.add_integers(cases.iter().map(|case| Some(case.attacked_at.as_micros())));
+        index.set_texts(cases.iter().map(|case| {
+            let optional = [case.classification, case.technique, case.mechanism, case.protocol];
+            [case.title].into_iter().chain(optional.into_iter().flatten())
         }));
         LossIndex { index, losses, source, chain, severity, in_universe, by_loss, by_time }
     }
@@ -85,10 +160,8 @@ impl LossIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ids::ChainId;
     use crate::model::loss::{Coverage, Dossier, DossierCoverage, DossierEvidence, DossierProvenance, LossBasis};
     use crate::route::{Query, routes};
-    use crate::wire::Timestamp;
     use proptest::prelude::*;
 
     fn case(number: usize, cents: i64, severity: &str, day: i64) -> LossRow {
@@ -136,7 +209,7 @@ mod tests {
             floor in proptest::option::of(0i64..10_000_000_000), by_loss: bool, size in 1u64..30,
         ) {
             let rows: Vec<LossRow> = (0..).zip(&drawn).map(|(number, (cents, severity, day))| case(number, *cents, severity, *day)).collect();
-            let index = LossIndex::build(&rows);
+            let index = LossIndex::build(&rows.iter().map(LossColumns::of).collect::<Vec<_>>());
             let least = floor.map(|cents| alloc::format!("&minLossUsd={}", Cents(cents).as_f64())).unwrap_or_default();
             let wanted = severity.strip_prefix("&severity=");
             let matching: Vec<u32> = (0u32..).zip(&rows)

@@ -3,10 +3,12 @@
 use alloc::{string::ToString, vec::Vec};
 
 use super::{Condition, Index, Selection, Sort, SortColumn, WordColumn};
+use crate::model::ids::ChainId;
 use crate::model::market::Market;
 use crate::route::{RowQuery, params, routes};
 use crate::scoring::named_enum;
 use crate::wire::page::PageRequest;
+use crate::wire::record::{self, Reader};
 
 named_enum! {
     /// The sort fields of the market list.
@@ -17,6 +19,65 @@ named_enum! {
         ReserveCount = "reserve_count",
         /// Letter case is ignored.
         Name = "name",
+    }
+}
+
+/// What the filters and orders of the market list need of a market.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MarketColumns<'a> {
+    pub chain_id: ChainId,
+    /// The chain's slug; the `chain` filter takes the slug or the chain id.
+    pub chain_slug: &'a str,
+    pub protocol_id: &'a str,
+    pub protocol_version: &'a str,
+    pub name: &'a str,
+    pub reserve_count: u64,
+    pub total_supplied_usd: f64,
+    pub total_borrowed_usd: Option<f64>,
+}
+
+impl<'a> MarketColumns<'a> {
+    /// The columns of a list row.
+    pub fn of(market: &'a Market, chain_slug: &'a str) -> Self {
+        MarketColumns {
+            chain_id: market.chain_id,
+            chain_slug,
+            protocol_id: &market.protocol_id,
+            protocol_version: &market.protocol_version,
+            name: &market.name,
+            reserve_count: market.reserve_count,
+            total_supplied_usd: market.total_supplied_usd,
+            total_borrowed_usd: market.total_borrowed_usd,
+        }
+    }
+
+    /// Appends the columns as a record.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        record::put_variable(self.chain_id.0, out);
+        for text in [self.chain_slug, self.protocol_id, self.protocol_version, self.name] {
+            record::put_bytes(text.as_bytes(), out);
+        }
+        record::put_variable(self.reserve_count, out);
+        record::put_numbers([Some(self.total_supplied_usd), self.total_borrowed_usd], out);
+    }
+
+    /// Reads columns that [`write`](Self::write) wrote.
+    pub fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        let chain_id = ChainId(reader.variable()?);
+        let (chain_slug, protocol_id) = (reader.text()?, reader.text()?);
+        let (protocol_version, name) = (reader.text()?, reader.text()?);
+        let (reserve_count, [supplied, total_borrowed_usd]) = (reader.variable()?, reader.numbers()?);
+        let total_supplied_usd = supplied?;
+        Some(MarketColumns {
+            chain_id,
+            chain_slug,
+            protocol_id,
+            protocol_version,
+            name,
+            reserve_count,
+            total_supplied_usd,
+            total_borrowed_usd,
+        })
     }
 }
 
@@ -38,21 +99,21 @@ impl Default for MarketIndex {
 }
 
 impl MarketIndex {
-    /// Indexes markets with the slugs of their chains; the markets must be in ascending byte order of their ids.
-    pub fn build(markets: &[(&Market, &str)]) -> Self {
+    /// Indexes markets, which must be in ascending byte order of their ids.
+    pub fn build(markets: &[MarketColumns<'_>]) -> Self {
         let mut index = Index::new(markets.len());
-        let rows = || markets.iter().map(|(market, _)| *market);
+        let rows = || markets.iter();
         let orders = [
             index.add_numbers(rows().map(|market| Some(market.total_supplied_usd)), false),
             index.add_numbers(rows().map(|market| market.total_borrowed_usd), false),
             index.add_integers(rows().map(|market| i64::try_from(market.reserve_count).ok())),
-            index.add_names(rows().map(|market| market.name.as_str())),
+            index.add_names(rows().map(|market| market.name)),
         ];
-        let protocol = index.add_words(rows().map(|market| Some(market.protocol_id.as_str())), false);
-        let version = index.add_words(rows().map(|market| Some(market.protocol_version.as_str())), false);
-        let chain = index.add_words(markets.iter().map(|(_, slug)| Some(*slug)), false);
-        for (market, slug) in markets {
-            index.alias(chain, &market.chain_id.to_string(), slug);
+        let protocol = index.add_words(rows().map(|market| Some(market.protocol_id)), false);
+        let version = index.add_words(rows().map(|market| Some(market.protocol_version)), false);
+        let chain = index.add_words(rows().map(|market| Some(market.chain_slug)), false);
+        for market in markets {
+            index.alias(chain, &market.chain_id.to_string(), market.chain_slug);
         }
         MarketIndex { index, protocol, version, chain, orders }
     }
@@ -85,7 +146,7 @@ impl MarketIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ids::{Address, ChainId};
+    use crate::model::ids::Address;
     use crate::model::market::{MarketShape, MarketSource, TotalsSource};
     use crate::route::{Query, Row, table::MARKET_SORT_FIELDS};
     use crate::wire::time::Timestamp;
@@ -128,7 +189,8 @@ mod tests {
             market("c", "v4", 1, 3.0, Some(0.0)),
         ];
         let chains = ["ethereum", "base", "ethereum"];
-        let index = MarketIndex::build(&rows.iter().zip(chains).collect::<Vec<_>>());
+        let columns: Vec<_> = rows.iter().zip(chains).map(|(row, slug)| MarketColumns::of(row, slug)).collect();
+        let index = MarketIndex::build(&columns);
         let query = Query::parse(routes::MarketList::QUERY, text).unwrap();
         let query = RowQuery::of(&query);
         index.select(query, query.page().unwrap()).rows

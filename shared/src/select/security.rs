@@ -5,10 +5,80 @@
 use alloc::{string::ToString, vec::Vec};
 
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
-use crate::model::security::SecurityEvent;
+use crate::model::ids::ChainId;
+use crate::model::money::Cents;
+use crate::model::security::{PublishedBy, SecurityEvent};
+use crate::model::status::Severity;
 use crate::route::{RowQuery, params, routes};
+use crate::wire::Timestamp;
+use crate::wire::record::{self, Reader};
 
-/// Index of the published rows. Row numbers are positions in the rows passed to [`SecurityIndex::build`].
+/// What the filters, the search and the orders of the registry need of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EventColumns<'a> {
+    pub chain_id: Option<ChainId>,
+    /// The chain's slug; the `chainId` filter takes the slug or the chain id.
+    pub chain_slug: Option<&'a str>,
+    pub source: &'a str,
+    pub severity: Severity,
+    pub published_by: PublishedBy,
+    pub affects_tracked_universe: bool,
+    pub loss_amount_usd: Option<Cents>,
+    pub attacked_at: Timestamp,
+    pub title: &'a str,
+    pub description: Option<&'a str>,
+}
+
+impl<'a> EventColumns<'a> {
+    /// The columns of a row.
+    pub fn of(row: &'a SecurityEvent) -> Self {
+        EventColumns {
+            chain_id: row.chain_id,
+            chain_slug: row.chain_slug.as_deref(),
+            source: &row.source,
+            severity: row.severity,
+            published_by: row.published_by,
+            affects_tracked_universe: row.affects_tracked_universe,
+            loss_amount_usd: row.loss_amount_usd,
+            attacked_at: row.attacked_at,
+            title: &row.title,
+            description: row.description.as_deref(),
+        }
+    }
+
+    /// Appends the columns as a record.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        record::put_flags([self.chain_id.is_some(), self.affects_tracked_universe, self.loss_amount_usd.is_some()], out);
+        record::put_variable(self.chain_id.map_or(0, |chain| chain.0), out);
+        record::put_optional_text(self.chain_slug, out);
+        record::put_bytes(self.source.as_bytes(), out);
+        record::put_choice(Some(self.severity), Severity::ALL, out);
+        record::put_choice(Some(self.published_by), PublishedBy::ALL, out);
+        record::put_u64(self.loss_amount_usd.unwrap_or_default().0.cast_unsigned(), out);
+        record::put_u64(self.attacked_at.as_micros().cast_unsigned(), out);
+        record::put_bytes(self.title.as_bytes(), out);
+        record::put_optional_text(self.description, out);
+    }
+
+    /// Reads columns that [`write`](Self::write) wrote.
+    pub fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        let [has_chain, affects_tracked_universe, has_loss] = reader.flags()?;
+        Some(EventColumns {
+            chain_id: Some(ChainId(reader.variable()?)).filter(|_| has_chain),
+            chain_slug: reader.optional_text()?,
+            source: reader.text()?,
+            severity: reader.choice(Severity::ALL)??,
+            published_by: reader.choice(PublishedBy::ALL)??,
+            affects_tracked_universe,
+            loss_amount_usd: Some(Cents(reader.i64()?)).filter(|_| has_loss),
+            attacked_at: Timestamp::from_micros(reader.i64()?),
+            title: reader.text()?,
+            description: reader.optional_text()?,
+        })
+    }
+}
+
+/// Index of the published rows. Row numbers are positions in the columns passed to [`SecurityIndex::build`].
 #[derive(Debug, Clone)]
 pub struct SecurityIndex {
     index: Index,
@@ -30,12 +100,12 @@ impl Default for SecurityIndex {
 
 impl SecurityIndex {
     /// Indexes rows, which must be in ascending order of ids.
-    pub fn build(rows: &[SecurityEvent]) -> Self {
+    pub fn build(rows: &[EventColumns<'_>]) -> Self {
         let mut index = Index::new(rows.len());
-        let source = index.add_words(rows.iter().map(|row| Some(row.source.as_str())), false);
-        let chain = index.add_words(rows.iter().map(|row| row.chain_slug.as_deref()), false);
+        let source = index.add_words(rows.iter().map(|row| Some(row.source)), false);
+        let chain = index.add_words(rows.iter().map(|row| row.chain_slug), false);
         for row in rows {
-            if let (Some(id), Some(slug)) = (row.chain_id, &row.chain_slug) {
+            if let (Some(id), Some(slug)) = (row.chain_id, row.chain_slug) {
                 index.alias(chain, &id.to_string(), slug);
             }
         }
@@ -44,7 +114,7 @@ impl SecurityIndex {
         let in_universe = index.add_flags(rows.iter().map(|row| row.affects_tracked_universe));
         let by_loss = index.add_integers(rows.iter().map(|row| row.loss_amount_usd.map(|loss| loss.0)));
         let by_time = index.add_integers(rows.iter().map(|row| Some(row.attacked_at.as_micros())));
-        index.set_texts(rows.iter().map(|row| [row.title.as_str(), row.description.as_deref().unwrap_or_default()]));
+        index.set_texts(rows.iter().map(|row| [row.title, row.description.unwrap_or_default()]));
         SecurityIndex { index, source, chain, severity, published_by, in_universe, by_loss, by_time }
     }
 

@@ -12,6 +12,7 @@ pub mod page;
 pub mod percent;
 pub mod record;
 pub mod request_id;
+pub mod shared_bytes;
 pub mod time;
 
 pub use change_cursor::{ChangeClock, ChangeCursor, CursorError, Floor};
@@ -20,6 +21,7 @@ pub use error::{ApiError, Detail, ErrorCode, In};
 pub use hex::{hex, unhex};
 pub use page::PageMeta;
 pub use request_id::RequestId;
+pub use shared_bytes::SharedBytes;
 pub use time::Timestamp;
 
 /// Greatest length of a request target, in bytes.

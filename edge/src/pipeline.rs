@@ -10,7 +10,7 @@ use crate::origin_link::breaker::Breaker;
 use crate::origin_link::signed_call;
 use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
-use crate::replica::Replica;
+use crate::replica::IsolateReplica;
 use crate::respond::{self, Answer, CacheScope, Exchange, Reply};
 use crate::tag_versions::Lease;
 use crate::well_known::{self, Entrance};
@@ -35,7 +35,7 @@ pub struct Isolate {
     /// Tag versions that this isolate knows, and until when they are valid.
     pub tag_lease: RefCell<Lease>,
     /// The rows of the public lists.
-    pub replica: RefCell<Replica>,
+    pub replica: RefCell<IsolateReplica>,
 }
 
 /// One request in progress.

@@ -19,7 +19,7 @@ pub const MAX_BYTES: usize = ISOLATE_BYTES - RESPONSE_BYTES;
 
 /// What an isolate knows of the replica.
 #[derive(Debug)]
-pub struct Replica {
+pub struct IsolateReplica {
     held: Option<Rc<Held>>,
     /// Maximum bytes of the rows and their model.
     pub max_bytes: usize,
@@ -30,9 +30,9 @@ pub struct Replica {
     pub refused: u64,
 }
 
-impl Default for Replica {
+impl Default for IsolateReplica {
     fn default() -> Self {
-        Replica { held: None, max_bytes: MAX_BYTES, timing: Timing::default(), object: None, refused: 0 }
+        IsolateReplica { held: None, max_bytes: MAX_BYTES, timing: Timing::default(), object: None, refused: 0 }
     }
 }
 
@@ -65,7 +65,7 @@ impl Model {
     }
 }
 
-impl Replica {
+impl IsolateReplica {
     /// The newest rows, if any.
     pub fn held(&self) -> Option<&Rc<Held>> {
         self.held.as_ref()

@@ -37,4 +37,4 @@ pub mod refresh;
 pub mod store;
 mod tables;
 
-pub use held::{Held, Replica};
+pub use held::{Held, IsolateReplica};

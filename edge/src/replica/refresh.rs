@@ -4,10 +4,11 @@
 //! failed question the next ones are asked in the background, a second apart, and no request waits for them.
 
 use super::documents::{Fault, Opened, OpenedStep, Segments};
-use super::held::Replica;
+use super::held::IsolateReplica;
 use super::message::{MAX_SEGMENTS, put_part, read_parts};
 use crate::pipeline::Isolate;
 use crate::ports::Unreachable;
+use crate::tag_versions::TagReply;
 use core::time::Duration;
 use rds_shared::access::AssertionKey;
 use rds_shared::access::link::ReplicaAsk;
@@ -80,7 +81,7 @@ impl Timing {
     }
 }
 
-impl Replica {
+impl IsolateReplica {
     /// Whether news should be asked for at `now`, given the tag versions known: the rows lack a change, or their confirmation is old.
     pub fn is_due(&self, now: Timestamp, known: &TagVersions) -> bool {
         !self.is_current(now, &of_rows(known), CONFIRM_AFTER_MILLIS)
@@ -131,6 +132,22 @@ pub trait ReplicaSource {
     async fn store(&self, bytes: Vec<u8>);
 
     fn log(&self, line: &str);
+}
+
+/// Ends the lease renewal begun and ended at `span`, with the reply of the tag versions' Durable Object or without one.
+pub fn take_lease(isolate: &Isolate, span: (Timestamp, Timestamp), reply: Option<TagReply>) {
+    let mut lease = isolate.tag_lease.borrow_mut();
+    if let Some(reply) = &reply {
+        lease.record_withheld(&reply.withheld);
+    }
+    lease.end(span.0, span.1, reply.map(|reply| reply.versions));
+}
+
+/// Begins a question at `now` if the rows need news and it may be asked.
+pub fn begin_due(isolate: &Isolate, now: Timestamp) -> bool {
+    let known = isolate.tag_lease.borrow().known();
+    let mut replica = isolate.replica.borrow_mut();
+    replica.is_due(now, &known) && replica.timing.begin(now)
 }
 
 /// Asks the question begun at `begun` and takes the answer. A new isolate first takes the state kept in the data centre's cache, so that it

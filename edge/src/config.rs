@@ -156,6 +156,7 @@ impl Config {
                     anonymous_stream,
                     graph,
                     security_contact,
+                    replica_objects,
                 })
             }
             _ => Err(reader.faults),

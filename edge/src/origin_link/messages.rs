@@ -46,11 +46,12 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Receives changed tags. A replay is harmless, because versions only grow. The answer lists every version that this edge has. An origin
     /// whose database is behind one of these versions detects that the database was restored.
     pub(crate) async fn receive_tag_invalidation(&self) -> Result<Answer, ApiError> {
-        let Some(TagInvalidation { versions, .. }) = self.read_message(TAG_INVALIDATION_PATH).await else {
+        let Some(TagInvalidation { versions, withheld }) = self.read_message(TAG_INVALIDATION_PATH).await else {
             return Err(ApiError::not_found("route"));
         };
-        let reply = self.host.tag_versions(&versions).await;
-        let Some(known) = reply.as_ref().ok().filter(|known| known.covers(&versions)) else {
+        let withheld = withheld.map(|chains| Withheld { version: versions.of(withheld::TAG), chains });
+        let reply = self.host.tag_versions(&TagMessage { withheld, ..TagMessage::seen(versions) }).await;
+        let Some(known) = reply.as_ref().ok().filter(|known| known.versions.covers(&versions)) else {
             self.host.log(&format!(
                 "{} the tag versions {} could not be stored: {reply:?}",
                 self.request_id,

@@ -6,7 +6,7 @@ use crate::cache::memory::{ISOLATE_BYTES, RESPONSE_BYTES};
 use crate::cache::policy::{Condition, Lifetime};
 use crate::tag_versions::withheld::{self, Withheld};
 use rds_shared::model::ids::ChainId;
-use rds_shared::read_model::ReadModel;
+use rds_shared::read_model::{self, ReadModel};
 use rds_shared::replica::{Family, Row, Rows, Stamp, StateId};
 use rds_shared::route::{Route, RouteId, TagVersions};
 use rds_shared::wire::Timestamp;
@@ -26,7 +26,7 @@ pub struct IsolateReplica {
     pub timing: Timing,
     /// Number of the Durable Object that this isolate asks; drawn at the first question.
     pub object: Option<u32>,
-    /// Updates that were refused.
+    /// Number of documents and segments that were refused.
     pub refused: u64,
 }
 
@@ -76,31 +76,28 @@ impl IsolateReplica {
         self.held.as_ref().map(|held| held.stamp.state)
     }
 
+    /// Whether the rows include a change that `stamp` lacks.
+    pub fn is_newer_than(&self, stamp: &Stamp) -> bool {
+        self.held.as_ref().is_some_and(|held| !stamp.tags.covers(&held.stamp.tags))
+    }
+
     /// Takes an update that the origin confirmed at `confirmed_at`. After an error everything is as before.
     pub fn take(&mut self, update: &Opened, segments: &Segments, confirmed_at: Timestamp) -> Result<(), Fault> {
-        let taken = self.next(update, segments, confirmed_at);
-        match taken {
-            Ok(held) => {
-                self.held = Some(Rc::new(held));
-                Ok(())
-            }
-            Err(fault) => {
-                self.refused = self.refused.saturating_add(1);
-                Err(fault)
-            }
-        }
+        self.held = Some(Rc::new(self.next(update, segments, confirmed_at)?));
+        Ok(())
     }
 
     fn next(&self, update: &Opened, segments: &Segments, confirmed_at: Timestamp) -> Result<Held, Fault> {
         let before = self.held.as_deref();
         let stamp = update.stamp.clone();
-        if before.is_some_and(|before| !stamp.tags.covers(&before.stamp.tags)) {
+        if self.is_newer_than(&stamp) {
             return Err(Fault::Older);
         }
         let masked = RefCell::default();
         // Rows of one state have one name: nothing but the stamp is new, whatever the update brings.
         if let Some(before) = before.filter(|before| before.stamp.state == stamp.state) {
-            let model = ReadModel { version: stamp.version, ..before.model.clone() };
+            let mut model = before.model.clone();
+            model.version = stamp.version;
             let confirmed_at = confirmed_at.max(before.confirmed_at);
             return Ok(Held { stamp, confirmed_at, rows: before.rows.clone(), model, masked });
         }
@@ -160,7 +157,7 @@ impl Held {
 
     fn without(&self, chains: &[ChainId]) -> Option<ReadModel> {
         let is_shown = |family: Family, row: &&Row| {
-            ReadModel::chain_of(family, row).is_none_or(|chain| !chains.contains(&chain))
+            read_model::chain_of(family, row).is_none_or(|chain| !chains.contains(&chain))
         };
         let mut rows = self.rows.clone();
         for family in Family::ALL {

@@ -1,10 +1,10 @@
 //! The Durable Object of the replica: it keeps the origin's documents in SQLite and answers isolates from them.
 //!
 //! It asks the origin first if its documents lack what an isolate wants, or if their last confirmation is old. One such question is out at a
-//! time. An isolate waits for it for half of its own patience; after a failure the next question is asked a second later.
+//! time. An isolate waits for it for half of its own patience; after a failure the next question is asked after a pause.
 
 use super::message::{ReplicaMessage, ReplicaReply, put_part};
-use super::pull::{self, ReplicaOrigin};
+use super::pull::{self, PullFault, ReplicaOrigin};
 use super::store::Store;
 use super::tables::Tables;
 use crate::config::Config;
@@ -31,9 +31,6 @@ use worker::wasm_bindgen_futures::future_to_promise;
 use worker::web_sys::{Request, Response, ResponseInit};
 use worker::worker_sys::types::DurableObjectState;
 use worker::{Delay, Env, State, console_error};
-
-/// Pause after a failed question to the origin.
-const BACKOFF_MILLIS: i64 = 1_000;
 
 /// The Durable Object. Bound by hand, because the SDK's macro copies every request and response once more (see
 /// [`crate::guard::keys::object`]).
@@ -142,7 +139,7 @@ impl Inner {
             let origin = Origin { config: &config };
             if let Err(fault) = pull::pull(inner.store(&config), &origin, covering).await {
                 console_error!("the replica could not be pulled: {fault}");
-                inner.rests_until.set(ambient::now_millis().saturating_add(BACKOFF_MILLIS));
+                inner.rests_until.set(ambient::now_millis().saturating_add(fault.pause()));
             }
             drop(ticket);
         });
@@ -171,8 +168,8 @@ struct Origin<'a> {
 }
 
 impl Origin<'_> {
-    async fn ask<M: Serialize>(&self, path: &str, message: &M) -> Result<Vec<u8>, String> {
-        let body = serde_json::to_vec(message).map_err(|error| error.to_string())?;
+    async fn ask<M: Serialize>(&self, path: &str, message: &M) -> Result<Vec<u8>, PullFault> {
+        let body = serde_json::to_vec(message).map_err(|error| PullFault::Unreachable(error.to_string()))?;
         let request_id = RequestId::from_random(ambient::random());
         let mut question = UnsignedCall::new(Method::Post, path, body, EDGE.to_owned(), request_id);
         question.is_repeatable = true;
@@ -180,8 +177,8 @@ impl Origin<'_> {
         let send = async |call: &_, limit| calls::call(self.config, call, limit).await;
         match exchange(&self.config.assertion_key, &question, self.config.origin_timeout, seal, send).await {
             CallOutcome::Answered(answer) if answer.status == 200 => Ok(answer.body),
-            CallOutcome::Answered(answer) => Err(format!("the origin answered {}", answer.status)),
-            outcome => Err(outcome.log_line().unwrap_or_default()),
+            CallOutcome::Answered(answer) => Err(PullFault::Status(answer.status)),
+            outcome => Err(PullFault::Unreachable(outcome.log_line().unwrap_or_default())),
         }
     }
 }
@@ -191,11 +188,11 @@ impl ReplicaOrigin for Origin<'_> {
         ambient::now_millis()
     }
 
-    async fn replica(&self, ask: &ReplicaAsk) -> Result<Vec<u8>, String> {
+    async fn replica(&self, ask: &ReplicaAsk) -> Result<Vec<u8>, PullFault> {
         self.ask(REPLICA, ask).await
     }
 
-    async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, String> {
+    async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, PullFault> {
         self.ask(SEGMENTS, &SegmentsAsk { format: FORMAT, names: names.to_vec() }).await
     }
 }

@@ -22,17 +22,20 @@ pub trait ReplicaOrigin {
     /// The Durable Object's clock, in milliseconds since the Unix epoch.
     fn now(&self) -> i64;
 
-    /// The bytes of an update; the cause if there is none.
-    async fn replica(&self, ask: &ReplicaAsk) -> Result<Vec<u8>, String>;
+    /// The bytes of an update.
+    async fn replica(&self, ask: &ReplicaAsk) -> Result<Vec<u8>, PullFault>;
 
     /// Segments as [`read_parts`] reads them, in the order of `names`; an empty one stands for one that was not sent.
-    async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, String>;
+    async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, PullFault>;
 }
 
 /// Why a pull failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PullFault {
-    Origin(String),
+    /// No answer, for this reason.
+    Unreachable(String),
+    /// An answer with this status: the origin has no replica, or one of another format, or failed.
+    Status(u16),
     Refused(Fault),
     Disk(DiskFault),
 }
@@ -40,9 +43,21 @@ pub enum PullFault {
 impl fmt::Display for PullFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PullFault::Origin(cause) => f.write_str(cause),
+            PullFault::Unreachable(cause) => f.write_str(cause),
+            PullFault::Status(status) => write!(f, "the origin answered {status}"),
             PullFault::Refused(fault) => write!(f, "the origin's update was refused: {fault}"),
             PullFault::Disk(fault) => write!(f, "storage: {}", fault.0),
+        }
+    }
+}
+
+impl PullFault {
+    /// The pause before the next question, in milliseconds. What the origin answered it will probably answer again.
+    pub fn pause(&self) -> i64 {
+        match self {
+            // An older state comes from a process of the origin that is about to catch up.
+            PullFault::Unreachable(_) | PullFault::Disk(_) | PullFault::Refused(Fault::Older) | PullFault::Status(500..) => 1_000,
+            PullFault::Status(_) | PullFault::Refused(_) => 30_000,
         }
     }
 }
@@ -96,9 +111,12 @@ async fn step<D: ReplicaDisk>(
     ask: &ReplicaAsk,
 ) -> Result<(), PullFault> {
     let asked_at = origin.now();
-    let bytes = origin.replica(ask).await.map_err(PullFault::Origin)?;
+    let bytes = origin.replica(ask).await?;
     let update = Update::decode(&bytes).ok_or(Fault::Malformed)?;
     let opened = Opened::of(&update, store.keys())?;
+    if store.kept()?.is_some_and(|kept| !opened.stamp.tags.covers(&kept.stamp.tags)) {
+        return Err(Fault::Older.into());
+    }
     if let OpenedStep::Whole { manifest, .. } = &opened.step {
         let names: Vec<SegmentName> = manifest.names().copied().collect();
         fetch(store, origin, &names).await?;
@@ -118,7 +136,7 @@ pub async fn fetch<D: ReplicaDisk>(
             return Ok(());
         }
         for names in lacking.chunks(SEGMENTS_PER_CALL) {
-            let bytes = origin.segments(names).await.map_err(PullFault::Origin)?;
+            let bytes = origin.segments(names).await?;
             let parts = read_parts(&bytes).ok_or(Fault::Malformed)?;
             let named: Vec<(SegmentName, &[u8])> = names
                 .iter()

@@ -75,6 +75,11 @@ impl Timing {
         }
     }
 
+    /// Whether the last question that has ended failed.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     /// Whether a request may wait for the question that is out.
     pub fn is_promising(&self) -> bool {
         self.asking_since.is_some() && self.failed.is_none()
@@ -153,15 +158,19 @@ pub fn begin_due(isolate: &Isolate, now: Timestamp) -> bool {
 /// Asks the question begun at `begun` and takes the answer. A new isolate first takes the state kept in the data centre's cache, so that it
 /// asks for the difference only.
 pub async fn refresh<S: ReplicaSource>(source: &S, isolate: &Isolate, keys: &[AssertionKey], begun: Timestamp) {
-    let outcome = match (Refresh { source, isolate, keys }).run().await {
+    let refreshing = Refresh { source, isolate, keys };
+    let outcome = match refreshing.run().await {
         Ok(Ok(true)) => Outcome::Renewed,
         Ok(Ok(false)) => Outcome::Failed,
         Ok(Err(fault)) => {
-            source.log(&format!("an update of the replica was refused: {fault}"));
+            refreshing.refused(&format!("an update of the replica was refused: {fault}"));
             if fault == Fault::Older { Outcome::Failed } else { Outcome::Unusable }
         }
         Err(Unreachable(why)) => {
-            source.log(&format!("the replica could not be asked for news: {why}"));
+            // Questions are repeated every second; one line says as much.
+            if !isolate.replica.borrow().timing.has_failed() {
+                source.log(&format!("the replica could not be asked for news: {why}"));
+            }
             Outcome::Failed
         }
     };
@@ -183,14 +192,14 @@ impl<S: ReplicaSource> Refresh<'_, S> {
             && let Some(bytes) = self.source.load().await
             && let Err(fault) = self.take_kept(&bytes, &segments)
         {
-            self.source.log(&format!("the state in the data centre's cache is refused: {fault}"));
+            self.refused(&format!("the state in the data centre's cache was refused: {fault}"));
         }
         let known = self.isolate.tag_lease.borrow().known();
         let mut ask = ReplicaAsk { format: FORMAT, have: self.have(), covering: of_rows(&known), whole: false };
         let mut taken = self.ask(&ask, &segments).await?;
         if let Err(fault @ (Fault::OtherState | Fault::WrongResult | Fault::Malformed)) = taken {
             // The rows here or the deltas are not what the origin named; every row is fetched by its own name instead.
-            self.source.log(&format!("an update of the replica was refused: {fault}"));
+            self.refused(&format!("an update of the replica was refused: {fault}"));
             ask.whole = true;
             taken = self.ask(&ask, &segments).await?;
         }
@@ -212,6 +221,9 @@ impl<S: ReplicaSource> Refresh<'_, S> {
             Ok(opened) => opened,
             Err(fault) => return Ok(Err(fault)),
         };
+        if self.isolate.replica.borrow().is_newer_than(&opened.stamp) {
+            return Ok(Err(Fault::Older));
+        }
         if let OpenedStep::Whole { manifest, .. } = &opened.step
             && self.have() != Some(opened.stamp.state)
         {
@@ -219,9 +231,8 @@ impl<S: ReplicaSource> Refresh<'_, S> {
                 return Ok(Err(fault));
             }
             let taken = self.take(&opened, &segments.borrow(), confirmed_at);
-            if taken.is_ok()
-                && let Some(kept) = to_kept(&update, &segments.borrow(), manifest, confirmed_at)
-            {
+            let kept = to_kept(&update, &segments.borrow(), manifest, confirmed_at).filter(|_| taken.is_ok());
+            if let Some(kept) = kept {
                 self.source.store(kept).await;
             }
             return Ok(taken);

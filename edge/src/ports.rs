@@ -6,9 +6,9 @@
 use crate::cache::Entry;
 use crate::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use crate::origin_link::signed_call::{Call, OriginAnswer};
+use crate::tag_versions::{TagMessage, TagReply};
 use core::net::IpAddr;
 use core::time::Duration;
-use crate::tag_versions::{TagMessage, TagReply};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::TagVersions;

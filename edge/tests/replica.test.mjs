@@ -12,7 +12,8 @@ const edge = new Edge(stack);
 const isolates = [stack.port, stack.twin];
 const lists = [
   "/v1/vaults", "/v1/chains", "/v1/protocols", "/v1/curators", "/v1/assets", "/v1/stats", "/v1/markets", "/v1/oracle", "/v1/royco",
-  "/v1/assets/facets", "/v1/rwa", "/v1/rwa/facets",
+  "/v1/assets/enriched", "/v1/assets/enriched/facets", "/v1/rwa", "/v1/rwa/facets", "/v1/reviewers", "/v1/security-events",
+  "/v1/security-events/losses",
 ];
 const lines = readFileSync(new URL("../../fixtures/replica/states.jsonl", import.meta.url), "utf8").trim().split("\n").map((line) => JSON.parse(line));
 const states = new Map(lines.filter(({ version }) => version).map((line) => [line.version, line]));

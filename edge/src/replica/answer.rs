@@ -186,7 +186,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         };
         read_model::check(&request)?;
         // Every route that gets here is one of the read model's.
-        let response = read_model::answer(model, request).unwrap_or_else(|| Err(ErrorCode::ServiceUnavailable.into()))?;
+        let response =
+            read_model::answer(model, request).unwrap_or_else(|| Err(ErrorCode::ServiceUnavailable.into()))?;
         let mut fields = Vec::with_capacity(8);
         response.head(tags, unknown).write(Some(asked.route), |field, value| fields.push((field.name(), value)));
         let headers = ReadHeaders::read(|name| {

@@ -181,6 +181,7 @@ impl Segments {
 pub fn weight(rows: &Rows) -> usize {
     /// Handles of a row in its family and in the model, the header of its memory, and its places in indexes.
     const PER_ROW: usize = 512;
-    let of = |family: Family| rows.of(family).iter().map(|row| row.bytes().len().saturating_add(PER_ROW)).sum::<usize>();
+    let of =
+        |family: Family| rows.of(family).iter().map(|row| row.bytes().len().saturating_add(PER_ROW)).sum::<usize>();
     Family::ALL.into_iter().map(of).fold(0, usize::saturating_add)
 }

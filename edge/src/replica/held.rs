@@ -1,7 +1,7 @@
 //! The rows of an isolate, and the answers made from them.
 
 use super::documents::{Fault, Opened, Segments, weight};
-use super::refresh::Timing;
+use super::timing::Timing;
 use crate::cache::memory::{ISOLATE_BYTES, RESPONSE_BYTES};
 use crate::cache::policy::{Condition, Lifetime};
 use crate::tag_versions::withheld::{self, Withheld};
@@ -156,9 +156,8 @@ impl Held {
     }
 
     fn without(&self, chains: &[ChainId]) -> Option<ReadModel> {
-        let is_shown = |family: Family, row: &&Row| {
-            read_model::chain_of(family, row).is_none_or(|chain| !chains.contains(&chain))
-        };
+        let is_shown =
+            |family: Family, row: &&Row| read_model::chain_of(family, row).is_none_or(|chain| !chains.contains(&chain));
         let mut rows = self.rows.clone();
         for family in Family::ALL {
             let all = self.rows.of(family);
@@ -184,4 +183,3 @@ const fn keeps_chains_apart(route: RouteId) -> bool {
         VaultList | VaultScores | Royco | Chains | MarketList | OracleList | OracleByAddress | SecurityEventList
     )
 }
-

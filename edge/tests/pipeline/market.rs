@@ -272,7 +272,8 @@ impl Documents {
     /// What the origin answers.
     pub fn update(&mut self, ask: &ReplicaAsk) -> Update {
         let now = self.version();
-        let known = self.states.iter().rfind(|(_, (stamp, _))| Some(stamp.state) == ask.have).map(|(version, _)| *version);
+        let known =
+            self.states.iter().rfind(|(_, (stamp, _))| Some(stamp.state) == ask.have).map(|(version, _)| *version);
         let step = match known.filter(|_| !ask.whole) {
             Some(version) if version == now => Step::Current,
             Some(version) => Step::Deltas((version + 1..=now).map(|version| self.delta(version)).collect()),

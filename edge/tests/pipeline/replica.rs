@@ -144,7 +144,10 @@ fn head_and_conditional_requests_have_the_headers_and_no_body() {
     world.pass_seconds(20);
     let head = world.send(&Ask::new("HEAD", LIST));
     let length = full.body.as_ref().map(|body| body.len().to_string());
-    assert_eq!((head.status, head.body.is_none(), head.header("content-length").map(str::to_owned)), (200, true, length));
+    assert_eq!(
+        (head.status, head.body.is_none(), head.header("content-length").map(str::to_owned)),
+        (200, true, length)
+    );
     let etag = full.header("etag").unwrap();
     for target in [LIST, "/v1/vaults?limit=20"] {
         let unchanged = world.send(&Ask::new("GET", target).with("if-none-match", etag));

@@ -36,6 +36,10 @@ fn the_file_has_these_documents() {
     if made != stored {
         let new = Path::new(env!("CARGO_TARGET_TMPDIR")).join("states.jsonl");
         std::fs::write(&new, made).unwrap();
-        panic!("documents of the replica have changed; if that is intended, copy {} to {}", new.display(), path.display());
+        panic!(
+            "documents of the replica have changed; if that is intended, copy {} to {}",
+            new.display(),
+            path.display()
+        );
     }
 }

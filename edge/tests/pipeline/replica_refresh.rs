@@ -49,7 +49,10 @@ fn under_traffic_rows_are_confirmed_every_few_seconds_and_no_request_waits() {
     }
     assert_eq!(world.asked(), 0);
     let (asked, pulled) = (world.replica.asked.get() - asked, world.replica.origin.asked.get() - pulled);
-    assert!((8..=13).contains(&asked) && pulled <= asked, "in a minute {asked} questions, {pulled} of them to the origin");
+    assert!(
+        (8..=13).contains(&asked) && pulled <= asked,
+        "in a minute {asked} questions, {pulled} of them to the origin"
+    );
 }
 
 #[test]

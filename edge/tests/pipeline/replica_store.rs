@@ -78,9 +78,8 @@ fn holders_of_every_state_are_led_to_the_current_one_also_after_a_restart() {
 fn the_origin_is_asked_only_for_changes_or_after_some_seconds() {
     let (disk, origin) = (TestDisk::default(), origin());
     let store = restarted(&disk);
-    let due = |covering: &str, after: i64| {
-        is_due(&store, &TagVersions::parse(covering), 1_795_219_200_000 + after).unwrap()
-    };
+    let due =
+        |covering: &str, after: i64| is_due(&store, &TagVersions::parse(covering), 1_795_219_200_000 + after).unwrap();
     assert!(due("", 0), "it has nothing");
     assert!(pulled(&store, &origin));
     assert_eq!([due("vaults=1", 4_999), due("vaults=1", 5_000), due("vaults=2", 0)], [false, true, true]);
@@ -156,7 +155,8 @@ fn long_chains_of_deltas_are_replaced_by_a_new_manifest_and_stay_bounded() {
         assert!(changes < 5_000, "no new manifest");
     }
     assert!(origin.sent.get() - sent <= 8, "only changed segments are fetched: {}", origin.sent.get() - sent);
-    let bytes = |stored: &rds_edge::replica::store::Stored| stored.deltas.iter().map(|(_, delta)| delta.len()).sum::<usize>();
+    let bytes =
+        |stored: &rds_edge::replica::store::Stored| stored.deltas.iter().map(|(_, delta)| delta.len()).sum::<usize>();
     assert!(bytes(disk.stored.borrow().as_ref().unwrap()) <= 2 * WHOLE_AFTER_BYTES);
     assert_eq!(&led(&restarted(&disk), None).0, origin.documents.borrow().rows());
 }

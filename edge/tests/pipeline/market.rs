@@ -4,7 +4,7 @@ use rds_edge::replica::message::put_part;
 use rds_shared::access::AssertionKey;
 use rds_shared::access::link::ReplicaAsk;
 use rds_shared::model::chain::ChainRow;
-use rds_shared::model::evidence::ScoreEvidence;
+use rds_shared::model::evidence::{EvidenceCounts, ScoreEvidence};
 use rds_shared::model::facets::{AssetFacets, Counts};
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::loss::Coverage;
@@ -190,6 +190,8 @@ fn stats(vault_count: u64, tvl_usd: f64) -> Stats {
         by_curator: Vec::new(),
         by_category: Vec::new(),
         by_score_basis: Vec::new(),
+        evidence: EvidenceCounts::default(),
+        by_strategy: Vec::new(),
     }
 }
 

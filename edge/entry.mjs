@@ -74,6 +74,7 @@ function durable(Class) {
 export const AddressGuard = durable(instance.AddressGuard);
 export const Epochs = durable(instance.Epochs);
 export const KeyGuard = durable(instance.KeyGuard);
+export const Replica = durable(instance.Replica);
 
 export default {
   async fetch(request, env, ctx) {

@@ -11,7 +11,7 @@ use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use std::rc::Rc;
 
 /// The edge's name in `Cache-Status`.
-const EDGE: &str = "rds-edge";
+pub(crate) const EDGE: &str = "rds-edge";
 
 /// A request that got no usable answer from the origin.
 pub(crate) enum Failure {
@@ -38,8 +38,12 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if let Some(copy) = copy.as_ref().filter(is_fresh) {
             return hit(copy, now);
         }
+        if let Some(answer) = self.from_replica(asked, copy.as_ref()).await {
+            return answer;
+        }
         // While the breaker is open and a stale response is available, another isolate's cached response would be no newer.
-        if copy.is_none() || !self.isolate.breaker.borrow().is_open(now) {
+        let has_stale = copy.is_some() || self.has_stale_rows(asked);
+        if !has_stale || !self.isolate.breaker.borrow().is_open(self.host.now()) {
             copy = self.newer(asked, copy).await;
             if let Some(copy) = copy.as_ref().filter(|copy| is_fresh(copy) && !self.is_closed(asked.route)) {
                 return hit(copy, now);
@@ -65,14 +69,18 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// recorded newer ones during the call.
     fn stale_if_error(&self, asked: &OriginRequest, copy: Option<Rc<Entry>>, failure: Failure) -> Answer {
         let known = self.known(asked.route);
-        match copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known)) {
+        let copy = copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known));
+        if let Some(answer) = self.stale_from_replica(asked, copy.as_deref(), &failure) {
+            return answer;
+        }
+        match copy {
             Some(copy) => stale(&copy, &failure, self.host.now(), &known),
             None => self.failed(failure, XCache::Miss),
         }
     }
 
     /// The tag versions of `route` that this isolate knows.
-    fn known(&self, route: &Route) -> TagVersions {
+    pub(crate) fn known(&self, route: &Route) -> TagVersions {
         self.isolate.tag_lease.borrow().known().only(route.tags)
     }
 
@@ -202,15 +210,20 @@ fn hit(copy: &Entry, now: Timestamp) -> Answer {
 /// The stale-if-error response (RFC 5861). It is marked as outdated if it lacks changes in `known`.
 fn stale(copy: &Entry, failure: &Failure, now: Timestamp, known: &TagVersions) -> Answer {
     let ttl = copy.lifetime.ttl(copy.age(now));
-    let how = match failure {
-        Failure::HeldOff { .. } => "hit".to_owned(),
-        Failure::Timeout | Failure::Unreachable => "fwd=stale".to_owned(),
-        Failure::Unable(answer) => format!("fwd=stale; fwd-status={}", answer.status),
-    };
+    let how = attempt(failure);
     let mut content =
         copied(copy, now, XCache::StaleError, format!("{EDGE}; {how}; ttl={ttl}; detail=\"stale-if-error\""));
     content.served.is_outdated = !copy.covers(known);
     Answer::Content(content)
+}
+
+/// What was tried before a stale response, for `Cache-Status`.
+pub(crate) fn attempt(failure: &Failure) -> String {
+    match failure {
+        Failure::HeldOff { .. } => "hit".to_owned(),
+        Failure::Timeout | Failure::Unreachable => "fwd=stale".to_owned(),
+        Failure::Unable(answer) => format!("fwd=stale; fwd-status={}", answer.status),
+    }
 }
 
 fn copied(copy: &Entry, now: Timestamp, x_cache: XCache, cache_status: String) -> Content {

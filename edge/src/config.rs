@@ -12,6 +12,7 @@
 //! | `GUARD_TIMEOUT_MS` | variable | `1000` | 1000: timeout of a Durable Object; plus `ORIGIN_TIMEOUT_MS` for a key that is new to this isolate |
 //! | `STREAM_ANONYMOUS` | variable | `1` | 0: whether callers without a key may open an event stream |
 //! | `GRAPH` | variable | `1` | 0: whether the exposure graph's routes exist; otherwise they answer 404 |
+//! | `REPLICA_OBJECTS` | variable | `4` | 1: Durable Objects that share the isolates' questions for the replica |
 //! | `SECURITY_CONTACT` | variable | `mailto:security@example` | the page `/v1/docs/security`: contact named in `security.txt` |
 //! | `READ_DEADLINE_MS` | variable | `61000` | 61000: timeout of the origin if nothing else can be served |
 
@@ -61,6 +62,8 @@ pub struct Config {
     pub security_contact: Option<String>,
     /// Whether the exposure graph's routes exist; the origin has its own switch.
     pub graph: bool,
+    /// Durable Objects of the replica; each isolate asks one of them.
+    pub replica_objects: u32,
 }
 
 /// Peers that may name a caller's address in a header.
@@ -126,6 +129,9 @@ impl Config {
         let guard_timeout = reader.optional("GUARD_TIMEOUT_MS", MILLIS, GUARD_TIMEOUT, millis);
         let anonymous_stream = reader.optional("STREAM_ANONYMOUS", SWITCH, false, switch);
         let graph = reader.optional("GRAPH", SWITCH, false, switch);
+        let replica_objects = reader.optional("REPLICA_OBJECTS", "must be a whole number from 1 to 64", 1, |text| {
+            text.parse().ok().filter(|number| (1..=64).contains(number))
+        });
         let security_contact = reader.optional(
             "SECURITY_CONTACT",
             "must be a mailto:, https: or tel: URI, such as mailto:security@example",
@@ -150,6 +156,7 @@ impl Config {
                     anonymous_stream,
                     graph,
                     security_contact,
+                    replica_objects,
                 })
             }
             _ => Err(reader.faults),
@@ -271,6 +278,7 @@ mod tests {
             ("GUARD_TIMEOUT_MS", "-1"),
             ("STREAM_ANONYMOUS", "maybe"),
             ("GRAPH", "on"),
+            ("REPLICA_OBJECTS", "0"),
             ("SECURITY_CONTACT", "security@example"),
         ];
         assert_eq!(read(&all).unwrap_err(), all.map(|(name, _)| name));

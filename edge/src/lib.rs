@@ -41,6 +41,7 @@ mod pages;
 pub mod pipeline;
 pub mod ports;
 mod readiness;
+pub mod replica;
 pub mod respond;
 pub mod runtime;
 mod tag_lease;

@@ -10,6 +10,7 @@ use crate::origin_link::breaker::Breaker;
 use crate::origin_link::signed_call;
 use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
+use crate::replica::IsolateReplica;
 use crate::respond::{self, Answer, CacheScope, Exchange, Reply};
 use crate::tag_versions::Lease;
 use crate::well_known::{self, Entrance};
@@ -33,6 +34,8 @@ pub struct Isolate {
     pub guards: Remembered,
     /// Tag versions that this isolate knows, and until when they are valid.
     pub tag_lease: RefCell<Lease>,
+    /// The rows of the public lists.
+    pub replica: RefCell<IsolateReplica>,
 }
 
 /// One request in progress.
@@ -76,6 +79,9 @@ struct HandledRequest {
 /// A request that passed every check, ready to be sent to the origin.
 pub(crate) struct OriginRequest {
     pub(crate) route: &'static Route,
+    /// The route with its path parameters in their canonical spelling.
+    pub(crate) found: Found,
+    pub(crate) query: Query,
     /// Canonical path and query.
     pub(crate) target: String,
     pub(crate) principal: Principal,
@@ -220,21 +226,21 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
         let key = key::key(&found, &principal, &target, longer);
         let body = self.read_body(route.body).await?;
-        let asked = OriginRequest { route, target, principal, key, body, forwarded_headers };
+        let asked = OriginRequest { route, found, query, target, principal, key, body, forwarded_headers };
         if matches!(route.id, RouteId::Docs | RouteId::DocsFile) {
-            return self.page(found.path.first().map(String::as_str));
+            return self.page(asked.found.path.first().map(String::as_str));
         }
         let answer = match route.cache.is_kept() {
             _ if route.streams() => self.streamed(&asked).await,
             _ if route.id == RouteId::OpenApi => openapi::answer(route),
-            true if route.id == RouteId::DecisionVerify => self.verified(&asked, found.param(0)).await,
+            true if route.id == RouteId::DecisionVerify => self.verified(&asked, asked.found.param(0)).await,
             true => self.kept(&asked).await,
             false if route.id == RouteId::Ready => self.ready(&asked).await,
             false if route.id == RouteId::Health => self.probed(&asked).await,
             false => self.passed_through(&asked).await,
         };
         match answer.unknown_values() {
-            Some(unknown) if query.is_strict() => Err(refuse_unknown_values(unknown)),
+            Some(unknown) if asked.query.is_strict() => Err(refuse_unknown_values(unknown)),
             _ => Ok(answer),
         }
     }

@@ -6,6 +6,7 @@
 use crate::cache::Entry;
 use crate::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use crate::origin_link::signed_call::{Call, OriginAnswer};
+use crate::tag_versions::{TagMessage, TagReply};
 use core::net::IpAddr;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
@@ -120,12 +121,19 @@ pub trait Guards {
     /// A few seconds from now, after the reply was sent, reports this isolate's response counts to the tag versions' Durable Object.
     fn count_later(&self);
 
-    /// Reports the tag versions that this isolate has seen to their Durable Object, and returns all versions that the object knows.
-    async fn tag_versions(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable>;
+    /// Sends a message to the Durable Object of the tag versions, and returns what the object then knows.
+    async fn tag_versions(&self, message: &TagMessage) -> Result<TagReply, Unreachable>;
 
     /// Exchanges tag versions with their Durable Object independently of the current request. The answer completes the lease renewal
-    /// that this isolate began at `begun`.
+    /// that this isolate began at `begun`. If the rows of this isolate then need news, asks for them.
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions);
+
+    /// Whether the replica's Durable Object is bound.
+    fn has_replica(&self) -> bool;
+
+    /// Asks the replica's Durable Object for news independently of the current request ([`crate::replica::refresh`]), and ends the question
+    /// that this isolate began at `begun`.
+    fn refresh_replica(&self, begun: Timestamp);
 
     /// Waits for `duration`.
     async fn wait(&self, duration: Duration);

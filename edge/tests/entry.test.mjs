@@ -25,6 +25,7 @@ const BUNDLE = `
   }
   export class AddressGuard extends Made {}
   export class Epochs extends Made {}
+  export class Replica extends Made {}
   export class KeyGuard extends Made {
     alarm() {
       return globalThis.object("alarm", this.given);

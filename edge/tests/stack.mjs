@@ -56,6 +56,8 @@ export class Origin {
   mayKeep = true;
   /** Whether callers' requests get an error of the proxy instead of an answer. */
   isAway = false;
+  /** Answers the replica's Durable Object: path and message to bytes. Without it there is no replica. */
+  replica;
   /** Called after the committed state was read and before the answer is sent. */
   beforeAnswer = async () => {};
 
@@ -92,7 +94,7 @@ export class Origin {
     let body = "";
     for await (const chunk of incoming) body += chunk;
     const told = (sign) => (status, value, headers = {}) => {
-      const text = value === undefined ? "" : JSON.stringify(value);
+      const text = value === undefined ? "" : Buffer.isBuffer(value) ? value : JSON.stringify(value);
       const all = { "content-type": "application/json", ...headers };
       const { "x-service-assertion": assertion } = incoming.headers;
       if (sign) all["x-service-answer"] = signedAnswer(SECRET, assertion, status, all, text);
@@ -120,6 +122,10 @@ export class Origin {
       return say(204);
     }
     if (this.isAway) return proxySays(502, undefined, { "content-type": "text/html" });
+    if (["/__edge/replica", "/__edge/segments"].includes(incoming.url)) {
+      const bytes = this.replica?.(incoming.url, JSON.parse(body));
+      return bytes ? say(200, bytes) : say(404, {});
+    }
     const [, id] = incoming.url.match(/^\/v1\/graph\/decision\/([^/]+)\/verify$/) ?? [];
     if (id) {
       const evidence = this.decisions.get(id);
@@ -161,12 +167,13 @@ export class Edge {
     Object.assign(this, { folder, port, twin, said: "" });
   }
 
-  async start() {
+  /** Starts the process and waits until `path` is answered with 200. */
+  async start(path = "/ready") {
     const environment = { ...process.env, ASSERTION_KEY: `k1:${SECRET}` };
     this.child = spawn(process.env.RDS_WORKERD, ["serve", "worker.capnp"], { cwd: this.folder, env: environment });
     for (const stream of [this.child.stdout, this.child.stderr]) stream.on("data", (chunk) => (this.said += chunk));
     process.once("exit", () => this.child.kill("SIGKILL"));
-    await until("the Worker answers", 30, () => this.get("/ready").then((reply) => reply.status === 200, () => false));
+    await until("the Worker answers", 30, () => this.get(path).then((reply) => reply.status === 200, () => false));
   }
 
   /** Kills the process with SIGKILL. */

@@ -5,7 +5,7 @@ use super::policy::{Condition, Lifetime};
 use crate::origin_link::signed_call::ReadHeaders;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::{Timestamp, headers};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 /// Metadata headers of a stored response; they never leave the edge.
@@ -26,8 +26,9 @@ pub struct Entry {
     /// The tag versions that the origin made the response from, or last confirmed it with.
     pub tags: TagVersions,
     body: Rc<[u8]>,
-    age_fields: AgeFields,
-    /// When the origin made the body.
+    /// Found when the body is first rendered anew.
+    age_fields: OnceCell<AgeFields>,
+    /// When the body was made.
     made_at: Timestamp,
     /// When the origin last confirmed the response, as far as this edge knows.
     confirmed_at: Timestamp,
@@ -42,12 +43,25 @@ impl Entry {
             headers,
             lifetime,
             tags,
-            age_fields: AgeFields::find(&body),
+            age_fields: AgeFields::find(&body).into(),
             body: body.into(),
             made_at: now,
             confirmed_at: now,
             aged: RefCell::default(),
         }
+    }
+
+    /// A response that this isolate made at `now` from the rows that the origin confirmed at `confirmed_at`. Most such responses are never
+    /// served again, so the ages in the body are not searched yet.
+    pub fn of_replica(
+        headers: ReadHeaders,
+        body: Rc<[u8]>,
+        lifetime: Lifetime,
+        tags: TagVersions,
+        (now, confirmed_at): (Timestamp, Timestamp),
+    ) -> Self {
+        let (age_fields, aged) = (OnceCell::new(), RefCell::default());
+        Entry { headers, lifetime, tags, age_fields, body, made_at: now, confirmed_at, aged }
     }
 
     /// The entry after a 304 at `now`: new metadata, the same body (RFC 9111, section 4.3.4).
@@ -91,6 +105,11 @@ impl Entry {
         self.lifetime.condition(self.age(now)) == Condition::Expired
     }
 
+    /// When the origin last confirmed the response.
+    pub fn confirmed_at(&self) -> Timestamp {
+        self.confirmed_at
+    }
+
     /// Whether the origin confirmed this response later than `other`.
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.confirmed_at > other.confirmed_at
@@ -99,14 +118,18 @@ impl Entry {
     /// The body with its ages brought up to date for `now`.
     pub fn body(&self, now: Timestamp) -> Rc<[u8]> {
         let seconds = u64::try_from(now.seconds_since(self.made_at)).unwrap_or(0);
-        if seconds == 0 || self.age_fields.is_empty() {
+        if seconds == 0 {
+            return Rc::clone(&self.body);
+        }
+        let age_fields = self.age_fields.get_or_init(|| AgeFields::find(&self.body));
+        if age_fields.is_empty() {
             return Rc::clone(&self.body);
         }
         let mut aged = self.aged.borrow_mut();
         match &*aged {
             Some((at, body)) if *at == seconds => Rc::clone(body),
             _ => {
-                let body: Rc<[u8]> = self.age_fields.aged(&self.body, seconds).into();
+                let body: Rc<[u8]> = age_fields.aged(&self.body, seconds).into();
                 *aged = Some((seconds, Rc::clone(&body)));
                 body
             }
@@ -116,7 +139,7 @@ impl Entry {
     /// Approximate bytes in memory: the body, its rendered form, and an allowance for the few short headers.
     pub fn weight(&self) -> usize {
         const BOOKKEEPING: usize = 512;
-        let bodies = if self.age_fields.is_empty() { 1 } else { 2 };
+        let bodies = if self.age_fields.get().is_some_and(AgeFields::is_empty) { 1 } else { 2 };
         self.body.len().saturating_mul(bodies).saturating_add(BOOKKEEPING)
     }
 

@@ -4,6 +4,12 @@ use super::Entry;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// Bytes that an isolate has for what it keeps between requests: the cached responses and the replica's rows. The platform ends an isolate at
+/// 128 MB, of which the rest is for requests in progress and the runtime.
+pub const ISOLATE_BYTES: usize = 96 << 20;
+/// Bytes of these for the cached responses.
+pub const RESPONSE_BYTES: usize = 24 << 20;
+
 /// Upper bounds of [`Memory`].
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
@@ -16,9 +22,9 @@ struct Bounds {
 }
 
 impl Default for Bounds {
-    /// 24 MB, a fifth of an isolate's 128 MB; an entry has at most 512 KB (two bodies of 256 KB).
+    /// An entry has at most 512 KB (two bodies of 256 KB).
     fn default() -> Self {
-        Bounds { bytes: 24 << 20, entries: 4_096, entry_bytes: 512 << 10 }
+        Bounds { bytes: RESPONSE_BYTES, entries: 4_096, entry_bytes: 512 << 10 }
     }
 }
 

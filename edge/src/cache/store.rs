@@ -33,3 +33,22 @@ pub async fn store(url: String, entry: &Entry) -> Result<()> {
 pub async fn forget(url: String) -> Result<()> {
     Cache::default().delete(url, false).await.map(drop)
 }
+
+/// The URL of the replica's state for documents of `format`.
+pub fn replica_url(host: &str, format: u16) -> String {
+    format!("https://{host}/.replica/{format}")
+}
+
+/// The bytes kept under `url`.
+pub async fn load_bytes(url: String) -> Option<Vec<u8>> {
+    Cache::default().get(url, false).await.ok()??.bytes().await.ok()
+}
+
+/// Keeps bytes under `url` for `seconds`.
+pub async fn store_bytes(url: String, bytes: Vec<u8>, seconds: u32) -> Result<()> {
+    let headers = Headers::new();
+    headers.set("cache-control", &format!("public, max-age={seconds}"))?;
+    headers.set("content-type", "application/octet-stream")?;
+    let response = Response::from_body(ResponseBody::Body(bytes))?.with_headers(headers);
+    Cache::default().put(url, response).await
+}

@@ -75,14 +75,14 @@ async fn first<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut 
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Calls the origin if the breaker allows it; the answer must include the changes up to `known`. With a cached `copy` the call is
-    /// conditional. With a `copy`, or on a health route, the timeout is the shorter of the origin timeout and the read deadline.
+    /// conditional. If a stale response can be served, or on a health route, the timeout is the shorter of the origin timeout and the read deadline.
     pub(crate) async fn ask(
         &self,
         asked: &OriginRequest,
         copy: Option<&Entry>,
         known: &TagVersions,
     ) -> Result<OriginAnswer, Failure> {
-        let is_urgent = copy.is_some() || is_health_route(asked.route.id);
+        let is_urgent = copy.is_some() || self.has_stale_rows(asked) || is_health_route(asked.route.id);
         self.pass_breaker(is_urgent).await?;
         let etag = copy.and_then(|copy| copy.headers.get("etag"));
         let question = self.question(asked, etag, known);

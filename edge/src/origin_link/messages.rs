@@ -8,6 +8,7 @@ use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::Answer;
 use crate::tag_versions::lease::LEASE_MILLIS;
+use crate::tag_versions::{TagMessage, Withheld, withheld};
 use core::time::Duration;
 use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN, TAG_INVALIDATION_PATH, TagInvalidation};
 use rds_shared::access::{Assertion, SignedRequest};
@@ -45,11 +46,12 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Receives changed tags. A replay is harmless, because versions only grow. The answer lists every version that this edge has. An origin
     /// whose database is behind one of these versions detects that the database was restored.
     pub(crate) async fn receive_tag_invalidation(&self) -> Result<Answer, ApiError> {
-        let Some(TagInvalidation { versions, .. }) = self.read_message(TAG_INVALIDATION_PATH).await else {
+        let Some(TagInvalidation { versions, withheld }) = self.read_message(TAG_INVALIDATION_PATH).await else {
             return Err(ApiError::not_found("route"));
         };
-        let reply = self.host.tag_versions(&versions).await;
-        let Some(known) = reply.as_ref().ok().filter(|known| known.covers(&versions)) else {
+        let withheld = withheld.map(|chains| Withheld { version: versions.of(withheld::TAG), chains });
+        let reply = self.host.tag_versions(&TagMessage { withheld, ..TagMessage::seen(versions) }).await;
+        let Some(known) = reply.as_ref().ok().filter(|known| known.versions.covers(&versions)) else {
             self.host.log(&format!(
                 "{} the tag versions {} could not be stored: {reply:?}",
                 self.request_id,
@@ -57,12 +59,16 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             ));
             return Err(ErrorCode::ServiceUnavailable.into());
         };
-        self.isolate.tag_lease.borrow_mut().record_versions(&versions);
+        {
+            let mut lease = self.isolate.tag_lease.borrow_mut();
+            lease.record_withheld(&known.withheld);
+            lease.record_versions(&versions);
+        }
         // Every lease granted before this message lapses within `TAG_LEASE`. An empty message only requests the versions.
         if !versions.is_empty() {
             self.host.wait(TAG_LEASE).await;
         }
-        Ok(Answer::Known(*known))
+        Ok(Answer::Known(known.versions))
     }
 
     async fn read_message<T: DeserializeOwned>(&self, target: &str) -> Option<T> {

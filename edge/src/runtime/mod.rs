@@ -6,6 +6,7 @@ mod bodies;
 pub mod calls;
 mod incoming_body;
 mod peer;
+mod replica;
 
 use crate::cache::{Entry, store};
 use crate::config::Config;
@@ -16,8 +17,9 @@ use crate::origin_link::retry::exchange;
 use crate::origin_link::signed_call::{Call, CallStamp, OriginAnswer, UnsignedCall};
 use crate::pipeline::{self, Isolate};
 use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
+use crate::replica::refresh::{begin_due, take_lease};
 use crate::respond::Reply;
-use crate::tag_versions::TagMessage;
+use crate::tag_versions::{TagMessage, TagReply};
 use ambient::{Init, now, random};
 use bodies::Bodies;
 use core::time::Duration;
@@ -269,26 +271,41 @@ impl Guards for Runtime<'_> {
                 None => true,
                 answered => {
                     let seen = isolate.tag_lease.borrow().known();
-                    objects.tag_versions(&TagMessage { seen, answered }, limit).await.is_ok()
+                    let message = TagMessage { answered, ..TagMessage::seen(seen) };
+                    objects.tag_versions(&message, limit).await.is_ok()
                 }
             };
             isolate.answered.borrow_mut().end(taken);
         });
     }
 
-    async fn tag_versions(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
-        let message = TagMessage { seen: *seen, answered: None };
-        self.objects.tag_versions(&message, self.config.guard_timeout).await.map(|reply| reply.versions)
+    async fn tag_versions(&self, message: &TagMessage) -> Result<TagReply, Unreachable> {
+        self.objects.tag_versions(message, self.config.guard_timeout).await
     }
 
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions) {
-        let (objects, isolate, limit) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.guard_timeout);
+        let (objects, isolate, config) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.clone());
         self.context.wait_until(async move {
-            let reply = objects.tag_versions(&TagMessage { seen, answered: None }, limit).await;
+            let reply = objects.tag_versions(&TagMessage::seen(seen), config.guard_timeout).await;
             if let Err(unreachable) = &reply {
                 console_error!("the tag versions could not be read: {}", unreachable.0);
             }
-            isolate.tag_lease.borrow_mut().end(begun, now(), reply.ok().map(|reply| reply.versions));
+            let ended = now();
+            take_lease(&isolate, (begun, ended), reply.ok());
+            if objects.has_replica() && begin_due(&isolate, ended) {
+                replica::ask(&objects, &config, &isolate, ended, random()).await;
+            }
+        });
+    }
+
+    fn has_replica(&self) -> bool {
+        self.objects.has_replica()
+    }
+
+    fn refresh_replica(&self, begun: Timestamp) {
+        let (objects, isolate, config) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.clone());
+        self.context.wait_until(async move {
+            replica::ask(&objects, &config, &isolate, begun, random()).await;
         });
     }
 

@@ -1,5 +1,6 @@
 //! An isolate's lease on the tag versions: which versions it treats as current, for how long, and when it renews.
 
+use super::withheld::Withheld;
 use core::time::Duration;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
@@ -15,6 +16,8 @@ const RENEW_AFTER_MILLIS: i64 = 700;
 pub struct Lease {
     /// The newest versions known, from any source. They stay valid for ever, because versions never decrease.
     known: TagVersions,
+    /// The chains whose data is not served, as far as known.
+    withheld: Withheld,
     latest: Option<Renewal>,
     asking_since: Option<Timestamp>,
 }
@@ -47,6 +50,16 @@ impl Lease {
     /// Records versions from an answer or a message of the origin.
     pub fn record_versions(&mut self, versions: &TagVersions) {
         self.known.raise_to(versions);
+    }
+
+    /// The chains whose data is not served, as far as known.
+    pub fn withheld(&self) -> &Withheld {
+        &self.withheld
+    }
+
+    /// Records withheld chains, unless a newer list is known.
+    pub fn record_withheld(&mut self, withheld: &Withheld) {
+        self.withheld.renew(withheld);
     }
 
     /// Whether a request may proceed at `now`.

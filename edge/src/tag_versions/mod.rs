@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `lease` | which versions an isolate treats as current, for how long, and when it renews |
 //! | `register` | the Durable Object's versions and their storage; versions only grow |
+//! | `withheld` | the chains whose data is not served, which the origin names with the versions |
 //! | `answer_totals` | counts of responses that isolates gave without the origin, to be sent to the origin |
 //! | `object` | the Durable Object that holds `register` and `answer_totals` |
 //!
@@ -22,8 +23,10 @@ pub mod answer_totals;
 pub mod lease;
 pub mod object;
 pub mod register;
+pub mod withheld;
 
 pub use lease::Lease;
+pub use withheld::Withheld;
 
 use crate::answer_counts::AnsweredReport;
 use rds_shared::route::TagVersions;
@@ -40,11 +43,24 @@ pub struct TagMessage {
     /// Counts of the sender's own responses since its last report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<AnsweredReport>,
+    /// The withheld chains, as the origin has just named them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
+}
+
+impl TagMessage {
+    /// A message with versions only.
+    pub fn seen(seen: TagVersions) -> Self {
+        TagMessage { seen, answered: None, withheld: None }
+    }
 }
 
 /// Reply of the Durable Object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagReply {
     /// All versions that the Durable Object has stored.
     pub versions: TagVersions,
+    /// The newest list of withheld chains that it has stored.
+    #[serde(default)]
+    pub withheld: Withheld,
 }

@@ -3,7 +3,7 @@
 
 use super::answer_totals::{Answers, AnswersDisk, Change, Stored};
 use super::register::{EpochDisk, Register};
-use super::{TagMessage, TagReply};
+use super::{TagMessage, TagReply, Withheld};
 use crate::guard::DiskFault;
 use crate::guard::keys::object::respond;
 use crate::guard::objects::lazy_state::LazyState;
@@ -26,8 +26,10 @@ use worker::web_sys::{Request, Response};
 use worker::worker_sys::types::DurableObjectState;
 use worker::{Env, State, console_error};
 
-const TABLE: &str =
-    "CREATE TABLE IF NOT EXISTS versions (tag TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID";
+const TABLE: &str = "
+    CREATE TABLE IF NOT EXISTS versions (tag TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS withheld (
+        one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, chains TEXT NOT NULL)";
 
 const ANSWERS_TABLES: &str = "
     CREATE TABLE IF NOT EXISTS answers (
@@ -79,7 +81,7 @@ impl Epochs {
     pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
         match self.inner.exchange(&text) {
-            Some(versions) => respond(&TagReply { versions }),
+            Some(reply) => respond(&reply),
             None => Ok(Response::new()?.into()),
         }
     }
@@ -95,16 +97,16 @@ impl Epochs {
 }
 
 impl Inner {
-    fn exchange(&self, text: &str) -> Option<TagVersions> {
-        let TagMessage { seen, answered } = message::read(text)?;
-        if let Some(report) = answered {
+    fn exchange(&self, text: &str) -> Option<TagReply> {
+        let message: TagMessage = message::read(text)?;
+        if let Some(report) = &message.answered {
             let (now, [a, b, c, d, e, f, ..]) = (ambient::now_millis().div_euclid(60_000), ambient::random());
             let source = i64::from_be_bytes([0, 0, a, b, c, d, e, f]);
-            self.with(|answers, disk| answers.take(disk, &report, now, source)).ok()?;
+            self.with(|answers, disk| answers.take(disk, report, now, source)).ok()?;
             self.arrange(SEND_DELAY);
         }
         let exchanged =
-            self.register.with(|| Register::load(&self.disk), |register| register.exchange(&self.disk, &seen));
+            self.register.with(|| Register::load(&self.disk), |register| register.exchange(&self.disk, &message));
         exchanged.ok()
     }
 
@@ -222,5 +224,19 @@ impl EpochDisk for Table {
     fn write(&self, tag: Tag, version: i64) -> Result<(), DiskFault> {
         let statement = "INSERT OR REPLACE INTO versions VALUES (?, ?)";
         self.there()?.run(statement, &[tag.as_str().into(), number(version)])
+    }
+
+    fn read_withheld(&self) -> Result<Withheld, DiskFault> {
+        let rows = self.there()?.rows("SELECT version, chains FROM withheld", &[])?;
+        let Some(mut row) = rows.into_iter().next() else { return Ok(Withheld::default()) };
+        let (version, text) = (row.integer()?, row.text()?);
+        let chains = serde_json::from_str(&text).map_err(|error| DiskFault(format!("withheld chains: {error}")))?;
+        Ok(Withheld { version, chains })
+    }
+
+    fn write_withheld(&self, withheld: &Withheld) -> Result<(), DiskFault> {
+        let chains = serde_json::to_string(&withheld.chains).map_err(|error| DiskFault(error.to_string()))?;
+        let statement = "INSERT OR REPLACE INTO withheld VALUES (1, ?, ?)";
+        self.there()?.run(statement, &[number(withheld.version), chains.as_str().into()])
     }
 }

@@ -1,5 +1,7 @@
 //! The Durable Object's tag versions: they only grow, and every version in a reply is stored.
 
+use super::withheld::Withheld;
+use super::{TagMessage, TagReply};
 use crate::guard::DiskFault;
 use rds_shared::route::{Tag, TagVersions};
 
@@ -8,38 +10,55 @@ pub trait EpochDisk {
     fn read(&self) -> Result<TagVersions, DiskFault>;
 
     fn write(&self, tag: Tag, version: i64) -> Result<(), DiskFault>;
+
+    /// The list of withheld chains; the default if none was stored.
+    fn read_withheld(&self) -> Result<Withheld, DiskFault>;
+
+    fn write_withheld(&self, withheld: &Withheld) -> Result<(), DiskFault>;
 }
 
-/// The versions in memory. After a storage fault they are discarded and loaded again.
+/// The versions and the withheld chains in memory. After a storage fault they are discarded and loaded again.
 #[derive(Debug)]
-pub struct Register(TagVersions);
+pub struct Register {
+    versions: TagVersions,
+    withheld: Withheld,
+}
 
 impl Register {
-    /// Loads the stored versions.
+    /// Loads the stored versions and chains.
     pub fn load(disk: &impl EpochDisk) -> Result<Self, DiskFault> {
-        disk.read().map(Register)
+        Ok(Register { versions: disk.read()?, withheld: disk.read_withheld()? })
     }
 
-    /// Stores the versions that are newer than the known ones, and returns all known versions. Usually nothing needs to be written.
-    pub fn exchange(&mut self, disk: &impl EpochDisk, seen: &TagVersions) -> Result<TagVersions, DiskFault> {
-        for (tag, version) in seen.iter() {
-            if version > self.0.of(tag) {
+    /// Stores what is newer than the known versions and chains, and returns all that is known. Usually nothing needs to be written.
+    ///
+    /// The chains are stored before the versions: whoever sees the version of a withholding then sees its chains.
+    pub fn exchange(&mut self, disk: &impl EpochDisk, message: &TagMessage) -> Result<TagReply, DiskFault> {
+        if let Some(withheld) = message.withheld.as_ref().filter(|given| given.version > self.withheld.version) {
+            disk.write_withheld(withheld)?;
+            self.withheld.renew(withheld);
+        }
+        for (tag, version) in message.seen.iter() {
+            if version > self.versions.of(tag) {
                 disk.write(tag, version)?;
-                self.0.raise(tag, version);
+                self.versions.raise(tag, version);
             }
         }
-        Ok(self.0)
+        Ok(TagReply { versions: self.versions, withheld: self.withheld.clone() })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tag_versions::withheld::TAG;
+    use rds_shared::model::ids::ChainId;
     use std::cell::{Cell, RefCell};
 
     #[derive(Default)]
     struct Disk {
         rows: RefCell<TagVersions>,
+        withheld: RefCell<Withheld>,
         writes: Cell<u32>,
         is_full: Cell<bool>,
     }
@@ -57,10 +76,24 @@ mod tests {
             self.rows.borrow_mut().raise(tag, version);
             Ok(())
         }
+
+        fn read_withheld(&self) -> Result<Withheld, DiskFault> {
+            Ok(self.withheld.borrow().clone())
+        }
+
+        fn write_withheld(&self, withheld: &Withheld) -> Result<(), DiskFault> {
+            if self.is_full.get() {
+                return Err(DiskFault("full".to_owned()));
+            }
+            self.writes.set(self.writes.get() + 1);
+            self.withheld.replace(withheld.clone());
+            Ok(())
+        }
     }
 
     fn exchanged(disk: &Disk, seen: &str) -> String {
-        Register::load(disk).unwrap().exchange(disk, &TagVersions::parse(seen)).unwrap().to_text()
+        let message = TagMessage::seen(TagVersions::parse(seen));
+        Register::load(disk).unwrap().exchange(disk, &message).unwrap().versions.to_text()
     }
 
     #[test]
@@ -78,7 +111,30 @@ mod tests {
         exchanged(&disk, "events=7");
         disk.is_full.set(true);
         let mut register = Register::load(&disk).unwrap();
-        assert!(register.exchange(&disk, &TagVersions::parse("events=8")).is_err());
+        assert!(register.exchange(&disk, &TagMessage::seen(TagVersions::parse("events=8"))).is_err());
         assert_eq!(exchanged(&disk, "events=7"), "events=7");
+    }
+
+    #[test]
+    fn withheld_chains_survive_a_restart_and_an_older_list_does_not_replace_them() {
+        let disk = Disk::default();
+        let told = |version, chain| {
+            let withheld = Some(Withheld { version, chains: vec![ChainId(chain)] });
+            let message = TagMessage { withheld, ..TagMessage::seen(TagVersions::default().with(TAG, version)) };
+            Register::load(&disk).unwrap().exchange(&disk, &message).unwrap()
+        };
+        told(7, 10);
+        let reply = told(5, 20);
+        assert_eq!(reply.withheld, Withheld { version: 7, chains: vec![ChainId(10)] });
+        disk.is_full.set(true);
+        let message = TagMessage {
+            withheld: Some(Withheld { version: 8, chains: vec![] }),
+            ..TagMessage::seen(TagVersions::parse("vaults=8"))
+        };
+        assert!(
+            Register::load(&disk).unwrap().exchange(&disk, &message).is_err(),
+            "neither is stored without the other"
+        );
+        assert_eq!(disk.rows.borrow().of(TAG), 7);
     }
 }

@@ -3,6 +3,7 @@
 use crate::exchanges::arrived;
 pub use crate::exchanges::{Ask, With, answer, envelope, page, text, unsigned, x_cache};
 use crate::objects::Objects;
+use crate::replica_object::ReplicaObject;
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
 use rds_edge::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
@@ -11,7 +12,9 @@ use rds_edge::origin_link::retry::{CallOutcome, exchange};
 use rds_edge::origin_link::signed_call::{self, Call, CallStamp, OriginAnswer};
 use rds_edge::pipeline::{self, Isolate};
 use rds_edge::ports::{Guards, Host, NoAnswer, Unreachable};
+use rds_edge::replica::refresh::{begin_due, refresh, take_lease};
 use rds_edge::respond::Reply;
+use rds_edge::tag_versions::{TagMessage, TagReply, Withheld};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{KeyDigest, link};
 use rds_shared::route::TagVersions;
@@ -25,6 +28,9 @@ use std::time::Duration;
 
 pub const KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 pub const OUR_PAGE: &str = "https://app.example";
+
+/// The clock at the beginning, in milliseconds.
+const START: i64 = 1_795_219_200_000;
 
 type Script = Box<dyn Fn(&Call) -> Result<OriginAnswer, NoAnswer>>;
 type StoredResponse = (Vec<(String, String)>, Vec<u8>);
@@ -41,6 +47,7 @@ pub struct World {
     /// Reservations by their end, in milliseconds.
     reservations: RefCell<Vec<(i64, KeyDigest)>>,
     pub tag_versions: TagVersionsObject,
+    pub replica: ReplicaObject,
     /// Tag versions that other requests learn during the next call to the origin.
     pub meanwhile: Cell<TagVersions>,
     /// Whether the origin accepts calls but answers none.
@@ -78,13 +85,14 @@ impl World {
             timers: RefCell::default(),
             reservations: RefCell::default(),
             tag_versions: TagVersionsObject::default(),
+            replica: ReplicaObject::new(Timestamp::from_millis(START)),
             meanwhile: Cell::default(),
             hangs: Cell::default(),
             probes: RefCell::default(),
             probes_land: Cell::new(true),
             counts_arranged: Cell::default(),
             is_slow: Cell::default(),
-            millis: Cell::new(1_795_219_200_000),
+            millis: Cell::new(START),
             draws: Cell::new(0),
             script: RefCell::new(Box::new(script)),
         }
@@ -131,7 +139,25 @@ impl World {
             self.tag_versions.out.take().into_iter().partition(|question| question.lands_at <= self.millis.get());
         self.tag_versions.out.replace(out);
         for Renewal { begun, answer, .. } in landed {
-            self.isolate.tag_lease.borrow_mut().end(begun, self.now(), answer);
+            take_lease(&self.isolate, (begun, self.now()), answer);
+            let now = self.now();
+            if self.replica.is_bound.get() && begin_due(&self.isolate, now) {
+                self.fly(now);
+            }
+        }
+        let (landed, out) = self.replica.out.take().into_iter().partition(|(at, _)| *at <= self.millis.get());
+        self.replica.out.replace(out);
+        let landed: Vec<(i64, Timestamp)> = landed;
+        for (_, begun) in landed {
+            finished(refresh(self, &self.isolate, &self.config.verification_keys, begun));
+        }
+    }
+
+    /// Sends a question to the replica's Durable Object.
+    fn fly(&self, begun: Timestamp) {
+        self.replica.out.borrow_mut().push((self.millis.get() + self.replica.flight_millis.get(), begun));
+        if self.replica.flight_millis.get() == 0 {
+            self.land_questions();
         }
     }
 
@@ -280,17 +306,25 @@ impl Guards for World {
         self.counts_arranged.set(self.counts_arranged.get() + 1);
     }
 
-    async fn tag_versions(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
-        self.tag_versions.exchange(seen)
+    async fn tag_versions(&self, message: &TagMessage) -> Result<TagReply, Unreachable> {
+        self.tag_versions.exchange(message)
     }
 
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions) {
         let limit = i64::try_from(self.config.guard_timeout.as_millis()).unwrap();
         let flight = self.tag_versions.flight_millis.get();
-        let answer = self.tag_versions.exchange(&seen).ok().filter(|_| flight < limit);
+        let answer = self.tag_versions.exchange(&TagMessage::seen(seen)).ok().filter(|_| flight < limit);
         let lands_at = self.millis.get() + flight.min(limit);
         self.tag_versions.out.borrow_mut().push(Renewal { begun, answer, lands_at });
         self.land_questions();
+    }
+
+    fn has_replica(&self) -> bool {
+        self.replica.is_bound.get()
+    }
+
+    fn refresh_replica(&self, begun: Timestamp) {
+        self.fly(begun);
     }
 
     async fn wait(&self, duration: Duration) {
@@ -302,6 +336,7 @@ impl Guards for World {
 #[derive(Default)]
 pub struct TagVersionsObject {
     pub versions: RefCell<TagVersions>,
+    pub withheld: RefCell<Withheld>,
     /// Number of calls, answered or not.
     pub asked: Cell<usize>,
     pub is_away: Cell<bool>,
@@ -313,18 +348,21 @@ pub struct TagVersionsObject {
 /// A lease renewal in flight.
 struct Renewal {
     begun: Timestamp,
-    answer: Option<TagVersions>,
+    answer: Option<TagReply>,
     lands_at: i64,
 }
 
 impl TagVersionsObject {
-    fn exchange(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
+    fn exchange(&self, message: &TagMessage) -> Result<TagReply, Unreachable> {
         self.asked.set(self.asked.get() + 1);
         if self.is_away.get() {
             return Err(Unreachable("the Durable Object does not answer".to_owned()));
         }
-        self.versions.borrow_mut().raise_to(seen);
-        Ok(*self.versions.borrow())
+        if let Some(withheld) = &message.withheld {
+            self.withheld.borrow_mut().renew(withheld);
+        }
+        self.versions.borrow_mut().raise_to(&message.seen);
+        Ok(TagReply { versions: *self.versions.borrow(), withheld: self.withheld.borrow().clone() })
     }
 }
 

@@ -58,6 +58,7 @@ pub const DURABLE_OBJECTS: &[DurableObject] = &[
     DurableObject { binding: "KEYS", class: "KeyGuard" },
     DurableObject { binding: "ADDRESSES", class: "AddressGuard" },
     DurableObject { binding: "EPOCHS", class: "Epochs" },
+    DurableObject { binding: "REPLICA", class: "Replica" },
 ];
 
 /// The values from which the configuration file is rendered.

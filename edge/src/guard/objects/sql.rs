@@ -123,6 +123,14 @@ impl Row {
         self.integer().map(|value| u32::try_from(value.max(0)).unwrap_or(u32::MAX))
     }
 
+    /// The next column, bytes.
+    pub fn blob(&mut self) -> Result<Vec<u8>, DiskFault> {
+        match self.0.next() {
+            Some(SqlStorageValue::Blob(value)) => Ok(value),
+            other => Err(unexpected(other)),
+        }
+    }
+
     /// The next column, a text.
     pub fn text(&mut self) -> Result<String, DiskFault> {
         match self.0.next() {

@@ -1,0 +1,78 @@
+//! Messages between isolates, the replica's Durable Object and the origin.
+//!
+//! Workers and Durable Objects are not updated at the same time. A release with other documents calls Durable Objects of other names
+//! ([`object_name`]), so the two never read each other's.
+
+use rds_shared::access::link::{ReplicaAsk, SegmentsAsk};
+use rds_shared::replica::FORMAT;
+use serde::{Deserialize, Serialize};
+
+/// Maximum number of segments in one answer of the Durable Object; their names fill a header of 8 KB.
+pub const MAX_SEGMENTS: usize = 128;
+
+/// The name of a Durable Object of the replica: `f<format>-<number>`.
+pub fn object_name(number: u32) -> String {
+    format!("f{FORMAT}-{number}")
+}
+
+/// Message to the Durable Object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum ReplicaMessage {
+    /// What leads to the current state → [`ReplicaReply`] with the bytes of an update as body.
+    Ask(ReplicaAsk),
+    /// At most [`MAX_SEGMENTS`] segments → [`ReplicaReply`] with a body that [`read_parts`] reads.
+    Segments(SegmentsAsk),
+}
+
+/// Reply of the Durable Object. A response without it says that the Durable Object has nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaReply {
+    /// Milliseconds since the origin confirmed the state. Clocks of different machines differ, so no instant is sent.
+    pub age: u64,
+}
+
+/// Appends bytes, preceded by their length (four bytes, little-endian), as the origin sends segments.
+pub fn put_part(part: &[u8], out: &mut Vec<u8>) {
+    // Every part has far less than 4 GiB.
+    out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend_from_slice(part);
+}
+
+/// Reads what [`put_part`] appended; `None` if the bytes end within a part.
+pub fn read_parts(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let (mut rest, mut parts) = (bytes, Vec::new());
+    while let Some((length, others)) = rest.split_first_chunk::<4>() {
+        let (part, others) = others.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+        parts.push(part);
+        rest = others;
+    }
+    rest.is_empty().then_some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rds_shared::route::TagVersions;
+
+    proptest! {
+        #[test]
+        fn parts_are_read_back_and_no_bytes_break_the_reading(
+            parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..5),
+            any in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let mut bytes = Vec::new();
+            parts.iter().for_each(|part| put_part(part, &mut bytes));
+            prop_assert_eq!(read_parts(&bytes).unwrap(), parts);
+            let _ = read_parts(&any);
+        }
+    }
+
+    #[test]
+    fn a_message_of_a_later_release_is_read() {
+        let later = r#"{"do":"ask","format":7,"covering":"vaults=3","later":1}"#;
+        let ask = ReplicaAsk { format: 7, have: None, covering: TagVersions::parse("vaults=3"), whole: false };
+        assert_eq!(serde_json::from_str::<ReplicaMessage>(later).unwrap(), ReplicaMessage::Ask(ask));
+    }
+}

@@ -1,0 +1,42 @@
+//! The replica: the rows of the public lists, from which each isolate answers 18 routes by itself.
+//!
+//! An isolate pulls the rows from a Durable Object, which pulls them from the origin. Both keep what they have whatever arrives: every
+//! document is sealed by the origin or named by its content, and a change of state is applied only if the result has the name that the
+//! origin gave it. An isolate answers as current under the same two conditions as with a cached response: the stamp of its rows
+//! covers the tag versions of its lease, and the origin confirmed them within the route's fresh time. Otherwise it asks for news once for
+//! all waiting requests. While the origin fails it answers stale.
+//!
+//! | file | content |
+//! |---|---|
+//! | `held` | the rows of an isolate, and the answers made from them |
+//! | `documents` | sealed documents opened and applied |
+//! | `timing` | when an isolate asks for news |
+//! | `refresh` | how it asks, and takes the answer |
+//! | `answer` | the step of the pipeline that answers from the rows |
+//! | `message` | messages between isolates, Durable Object and origin |
+//! | `store` | the Durable Object's state: which documents it keeps, and what it answers from them |
+//! | `pull` | how the Durable Object pulls from the origin |
+//! | `tables` | the Durable Object's storage |
+//! | `object` | the Durable Object |
+//!
+//! # Invariants
+//!
+//! - A stamp that lacks a change which an earlier stamp includes never replaces it (`edge/tests/pipeline/replica_documents.rs`).
+//! - A request that begins after a change was acknowledged gets no older state marked as current (`edge/tests/pipeline/replica.rs`,
+//!   `edge/tests/replica.test.mjs`).
+//! - No request waits for an attempt that follows a failed one, so that an absent Durable Object costs requests nothing
+//!   (`edge/tests/pipeline/replica_refresh.rs`).
+//! - No row of a chain that the lease names as withheld is in an answer (`edge/tests/pipeline/replica_withheld.rs`).
+
+mod answer;
+pub mod documents;
+pub mod held;
+pub mod message;
+pub mod object;
+pub mod pull;
+pub mod refresh;
+pub mod store;
+mod tables;
+pub mod timing;
+
+pub use held::{Held, IsolateReplica};

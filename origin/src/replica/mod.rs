@@ -119,7 +119,8 @@ impl Replica {
         now: Timestamp,
     ) -> Result<Content, Fault> {
         self.is_asked();
-        let _ = live.tags_since(&ask.covering, CATCH_UP_TIMEOUT).await;
+        // Other tags say nothing about the rows.
+        let _ = live.tags_since(&claimed(&ask.covering), CATCH_UP_TIMEOUT).await;
         let meters = Arc::clone(&self.meters);
         let make = move |memory: &mut Memory, covered: &Covered| {
             memory.advance_to(&covered.catalog, &meters)?;

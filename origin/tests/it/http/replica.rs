@@ -133,7 +133,7 @@ async fn simulated(vaults: u32) -> TestApp {
 /// A reading by which the vault's TVL, rate and liquidity change.
 fn reading(vault_id: &str, tvl_usd: f64) -> String {
     let fields = json!({ "vault_id": vault_id, "tvl_usd": tvl_usd, "base_apr": 0.0312, "utilization": 0.5, "incentives": "checked" });
-    line("vault_state", "2026-11-20T23:59:00Z", fields)
+    line("vault_state", "2026-11-21T00:00:30Z", fields)
 }
 
 #[tokio::test]
@@ -218,14 +218,18 @@ async fn the_change_of_one_vault_is_a_small_delta() {
     replica.catch_up(&test).await;
     let listed = test.json("/v1/vaults?limit=20").await["data"].clone();
     let id = listed[7]["id"].as_str().unwrap();
+    test.app.clock.advance(60);
     test.ingest(&reading(id, 12_345_678.0)).await;
     let (_, Led::Delta(bytes, changes)) = replica.catch_up(&test).await else { panic!("a delta was expected") };
     let mut families: BTreeMap<&str, usize> = BTreeMap::new();
     for change in &changes {
-        let Change::Patch(family, _) = change else { panic!("a row is patched: {change:?}") };
+        let (Change::Put(family, _) | Change::Patch(family, _) | Change::Remove(family, _)) = change;
         *families.entry(family.name()).or_default() += 1;
     }
+    // Besides the vault: the totals that its TVL and rates are part of, and its chain and protocol, which are ordered by TVL.
     assert_eq!(families.get("vaults"), Some(&1), "{families:?}");
+    assert!(["chains", "protocols", "singles"].iter().all(|name| families.contains_key(name)), "{families:?}");
+    assert!(changes.len() <= 8, "{families:?}");
     assert!(bytes <= 2_048, "{bytes} bytes: {changes:?}");
 }
 

@@ -38,7 +38,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if let Some(copy) = copy.as_ref().filter(is_fresh) {
             return hit(copy, now);
         }
-        if let Some(answer) = self.from_replica(asked, copy.as_ref()).await {
+        if let Some(answer) = self.current_answer(asked, copy.as_ref()).await {
             return answer;
         }
         // While the breaker is open and a stale response is available, another isolate's cached response would be no newer.

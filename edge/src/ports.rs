@@ -125,13 +125,13 @@ pub trait Guards {
     async fn tag_versions(&self, message: &TagMessage) -> Result<TagReply, Unreachable>;
 
     /// Exchanges tag versions with their Durable Object independently of the current request. The answer completes the lease renewal
-    /// that this isolate began at `begun`. If the rows of this isolate then need news, asks for them.
+    /// that this isolate began at `begun`. If the rows of this isolate then need an update, asks for one.
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions);
 
     /// Whether the replica's Durable Object is bound.
     fn has_replica(&self) -> bool;
 
-    /// Asks the replica's Durable Object for news independently of the current request ([`crate::replica::refresh`]), and ends the question
+    /// Asks the replica's Durable Object for an update independently of the current request ([`crate::replica::refresh`]), and ends the question
     /// that this isolate began at `begun`.
     fn refresh_replica(&self, begun: Timestamp);
 

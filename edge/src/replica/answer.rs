@@ -32,7 +32,7 @@ struct Made {
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The answer made from current rows, if this isolate has them or gets them in time. A cached `copy` that is equal to it is confirmed.
-    pub(crate) async fn from_replica(&self, asked: &OriginRequest, copy: Option<&Rc<Entry>>) -> Option<Answer> {
+    pub(crate) async fn current_answer(&self, asked: &OriginRequest, copy: Option<&Rc<Entry>>) -> Option<Answer> {
         if !read_model::serves(asked.route.id) || !self.host.has_replica() {
             return None;
         }
@@ -95,7 +95,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
     }
 
-    /// Asks for news in the background, unless a question is out or one has failed just now.
+    /// Asks for an update in the background, unless a question is out or one has failed just now.
     fn begin_refresh(&self) {
         let now = self.host.now();
         let begins = self.isolate.replica.borrow_mut().timing.begin(now);

@@ -77,7 +77,7 @@ pub struct Opened {
 pub enum OpenedStep {
     Current,
     Deltas(Vec<Delta>),
-    Whole { manifest: Manifest, deltas: Vec<Delta> },
+    Whole { manifest: Box<Manifest>, deltas: Vec<Delta> },
 }
 
 /// The stamp in a sealed document.
@@ -106,7 +106,7 @@ impl Opened {
             Step::Current => OpenedStep::Current,
             Step::Deltas(sealed) => OpenedStep::Deltas(deltas(sealed, keys)?),
             Step::Whole { manifest: sealed, deltas: others } => {
-                OpenedStep::Whole { manifest: manifest(sealed, keys)?, deltas: deltas(others, keys)? }
+                OpenedStep::Whole { manifest: Box::new(manifest(sealed, keys)?), deltas: deltas(others, keys)? }
             }
         };
         Ok(Opened { stamp: stamp(&update.stamp, keys)?, step })

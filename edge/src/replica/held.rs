@@ -45,7 +45,15 @@ pub struct Held {
     rows: Rows,
     model: ReadModel,
     /// The model without the rows of some chains, made when it was first needed.
-    masked: RefCell<Option<(Vec<ChainId>, Option<Rc<ReadModel>>)>>,
+    masked: RefCell<Option<Masked>>,
+}
+
+/// A model without the rows of some chains.
+#[derive(Debug)]
+struct Masked {
+    chains: Vec<ChainId>,
+    /// `None` if the other rows are no model.
+    model: Option<Rc<ReadModel>>,
 }
 
 /// A model from which an answer may be made.
@@ -137,10 +145,10 @@ impl Held {
         }
         let mut kept = self.masked.borrow_mut();
         let model = match &*kept {
-            Some((chains, model)) if *chains == mask => model.clone(),
+            Some(Masked { chains, model }) if *chains == mask => model.clone(),
             _ => {
                 let model = self.without(&mask).map(Rc::new);
-                *kept = Some((mask, model.clone()));
+                *kept = Some(Masked { chains: mask, model: model.clone() });
                 model
             }
         };

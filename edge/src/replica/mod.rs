@@ -3,14 +3,14 @@
 //! An isolate pulls the rows from a Durable Object, which pulls them from the origin. Both keep what they have whatever arrives: every
 //! document is sealed by the origin or named by its content, and a change of state is applied only if the result has the name that the
 //! origin gave it. An isolate answers as current under the same two conditions as with a cached response: the stamp of its rows
-//! covers the tag versions of its lease, and the origin confirmed them within the route's fresh time. Otherwise it asks for news once for
+//! covers the tag versions of its lease, and the origin confirmed them within the route's fresh time. Otherwise it asks for an update once for
 //! all waiting requests. While the origin fails it answers stale.
 //!
 //! | file | content |
 //! |---|---|
 //! | `held` | the rows of an isolate, and the answers made from them |
 //! | `documents` | sealed documents opened and applied |
-//! | `timing` | when an isolate asks for news |
+//! | `timing` | when an isolate asks for an update |
 //! | `refresh` | how it asks, and takes the answer |
 //! | `answer` | the step of the pipeline that answers from the rows |
 //! | `message` | messages between isolates, Durable Object and origin |

@@ -1,4 +1,4 @@
-//! How an isolate asks for news of its rows, and takes the answer.
+//! How an isolate asks for an update of its rows, and takes the answer.
 //!
 //! One question is out at a time. Its answer is plain data in the isolate, for which requests wait with timers of their own. After a
 //! failed question the next ones are asked in the background, a second apart, and no request waits for them.
@@ -21,13 +21,13 @@ use std::cell::RefCell;
 
 /// Age of the last confirmation after which a new one is asked for in the background: a third of the shortest fresh time of a route.
 pub const CONFIRM_AFTER_MILLIS: i64 = 5_000;
-/// Age of a confirmation with which an answer counts as news. An older one shows that the Durable Object does not reach the origin.
+/// Age of a confirmation with which an answer counts as an update. An older one shows that the Durable Object does not reach the origin.
 const RECENT_MILLIS: i64 = 2 * CONFIRM_AFTER_MILLIS;
 /// Bytes of the instant that precedes a kept state in the data centre's cache.
 const INSTANT_BYTES: usize = 8;
 
 impl IsolateReplica {
-    /// Whether news should be asked for at `now`, given the tag versions known: the rows lack a change, or their confirmation is old.
+    /// Whether an update should be asked for at `now`, given the tag versions known: the rows lack a change, or their confirmation is old.
     pub fn is_due(&self, now: Timestamp, known: &TagVersions) -> bool {
         !self.is_current(now, &of_rows(known), CONFIRM_AFTER_MILLIS)
     }
@@ -88,7 +88,7 @@ pub fn take_lease(isolate: &Isolate, span: (Timestamp, Timestamp), reply: Option
     lease.end(span.0, span.1, reply.map(|reply| reply.versions));
 }
 
-/// Begins a question at `now` if the rows need news and it may be asked.
+/// Begins a question at `now` if the rows need an update and it may be asked.
 pub fn begin_due(isolate: &Isolate, now: Timestamp) -> bool {
     let known = isolate.tag_lease.borrow().known();
     let mut replica = isolate.replica.borrow_mut();
@@ -109,7 +109,7 @@ pub async fn refresh<S: ReplicaSource>(source: &S, isolate: &Isolate, keys: &[As
         Err(Unreachable(why)) => {
             // Questions are repeated every second; one line says as much.
             if !isolate.replica.borrow().timing.has_failed() {
-                source.log(&format!("the replica could not be asked for news: {why}"));
+                source.log(&format!("the replica could not be asked for an update: {why}"));
             }
             Outcome::Failed
         }

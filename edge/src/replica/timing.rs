@@ -1,4 +1,4 @@
-//! When an isolate asks for news of its rows.
+//! When an isolate asks for an update of its rows.
 
 use rds_shared::wire::Timestamp;
 

@@ -25,7 +25,7 @@ struct Source<'a> {
     number: u32,
 }
 
-/// Asks for news, and ends the question that `isolate` began at `begun`. `random` chooses the Durable Object at the first question.
+/// Asks for an update, and ends the question that `isolate` began at `begun`. `random` chooses the Durable Object at the first question.
 pub async fn ask(objects: &Objects, config: &Config, isolate: &Isolate, begun: Timestamp, random: [u8; 16]) {
     let number = {
         let mut replica = isolate.replica.borrow_mut();

@@ -1,4 +1,4 @@
-//! How an isolate gets news of its rows: one question for all waiting requests, and none that costs requests anything after a failure.
+//! How an isolate gets updates of its rows: one question for all waiting requests, and none that costs requests anything after a failure.
 
 use crate::replica::{LIST, publish, seen, world};
 use crate::world::*;

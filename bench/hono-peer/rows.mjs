@@ -170,7 +170,8 @@ function answer(query) {
     total++;
   }
   const meta = `"meta":{"page":${page},"limit":${limit},"total":${total},"totalPages":${Math.ceil(total / limit)}}}`;
-  const headers = { ...table.headers, etag: tag(found, meta), 'x-cache': 'MISS', 'cache-status': 'hono-rows; hit' };
+  const own = { etag: tag(found, meta), 'x-cache': 'MISS', 'cache-status': 'hono-rows; hit' };
+  const headers = { 'cache-control': 'public, max-age=0, must-revalidate', ...table.headers, ...own };
   return { status: 200, body: body(found, meta), headers };
 }
 

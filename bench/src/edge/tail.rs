@@ -10,14 +10,16 @@ use xtask::provision::cache::Cache;
 
 use super::hono::Source;
 use super::nginx::{self, Nginx};
-use super::{LIMIT, RPM, Subject, bare, checks, hono};
+use super::{LIMIT, RPM, Subject, bare, checks, hono, rows};
 use crate::http::{self, Answer};
 use crate::report::Report;
+use crate::soak::runtime::Runtime;
 use crate::summary::{Comparison, Target};
 use crate::versus::{self, Peer, Write, rate};
 use crate::{Plan, load};
 
 const PART: &str = "long tail at the edge, keyed, every URL different";
+const WITH_ROWS: &str = "Hono in a JavaScript Worker that has the rows in memory";
 /// Number of thresholds: far more than any cache keeps, and a prime, so that steps of [`STEP`] visit all of them.
 const THRESHOLDS: u64 = 999_983;
 const STEP: u64 = 618_033;
@@ -81,12 +83,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     let edge = Tested { name: "the edge", address: market.address("edge")?, pid: market.pid("edge")?, job: Job::Whole };
     let others = [
         Tested { name: "Hono in a JavaScript Worker", address: worker.address, pid: worker.pid(), job: Job::Whole },
-        Tested {
-            name: "Hono in a JavaScript Worker that has the rows in memory",
-            address: with_rows.address,
-            pid: with_rows.pid(),
-            job: Job::Whole,
-        },
+        Tested { name: WITH_ROWS, address: with_rows.address, pid: with_rows.pid(), job: Job::Whole },
         Tested {
             name: "bare JavaScript Worker: hands on what the client signed",
             address: forwarder.address,
@@ -100,29 +97,49 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
             job: Job::HandsOn,
         },
     ];
+    rows::wait(edge.address, key)?;
     let ours = reached(plan, subject, &edge)?;
-    for other in others {
-        for _ in 0..SAME {
-            same_answer(subject, &edge, &other, &target()).with_context(|| other.name.to_owned())?;
-        }
-        let theirs = reached(plan, subject, &other)?;
-        let versus = versus::measure_with_halves(
-            &super::fewer(plan),
-            edge.peer(subject, target)?,
-            other.peer(subject, target)?,
-        )?;
-        let (our_side, their_side) = versus.medians();
-        let comparison = Comparison {
-            part: PART,
-            peer: other.name,
-            of: "requests/s, ours over theirs",
-            ratio: versus.ratio(rate),
-            target: Target::Stated,
-            ours: our_side,
-            theirs: their_side,
-        };
-        report.compare(&comparison, &format!("; of 100 of ours {ours}; of 100 of theirs {theirs}{}", versus.cuts()));
+    others.iter().try_for_each(|other| beside(plan, subject, PART, (&edge, &ours), other, report))
+}
+
+/// Compares the edge with the peer that has the rows too, out of many vaults.
+pub fn measure_many(cache: &Cache, plan: &Plan, subject: &Subject, vaults: u32, report: &mut Report) -> Result<()> {
+    let Subject { market, key } = subject;
+    let with_rows = hono::start(cache, market, Source::Rows)?;
+    hono::provision(&with_rows, key, RPM)?;
+    let runtime = Runtime::start(cache, market)?;
+    let edge = Tested { name: "the edge", address: runtime.address, pid: runtime.pid(), job: Job::Whole };
+    let other = Tested { name: WITH_ROWS, address: with_rows.address, pid: with_rows.pid(), job: Job::Whole };
+    rows::wait(edge.address, key)?;
+    let ours = reached(plan, subject, &edge)?;
+    beside(plan, subject, &format!("{PART}, out of {vaults} vaults"), (&edge, &ours), &other, report)
+}
+
+fn beside(
+    plan: &Plan,
+    subject: &Subject,
+    part: &str,
+    (edge, ours): (&Tested, &Reached),
+    other: &Tested,
+    report: &mut Report,
+) -> Result<()> {
+    for _ in 0..SAME {
+        same_answer(subject, edge, other, &target()).with_context(|| other.name.to_owned())?;
     }
+    let theirs = reached(plan, subject, other)?;
+    let versus =
+        versus::measure_with_halves(&super::fewer(plan), edge.peer(subject, target)?, other.peer(subject, target)?)?;
+    let (our_side, their_side) = versus.medians();
+    let comparison = Comparison {
+        part,
+        peer: other.name,
+        of: "requests/s, ours over theirs",
+        ratio: versus.ratio(rate),
+        target: Target::Stated,
+        ours: our_side,
+        theirs: their_side,
+    };
+    report.compare(&comparison, &format!("; of 100 of ours {ours}; of 100 of theirs {theirs}{}", versus.cuts()));
     Ok(())
 }
 

@@ -45,7 +45,7 @@ impl Queries {
             feeds: addresses.into_iter().map(|address| (chain.clone(), address)).collect(),
             protocols: column(market, "/v1/protocols?limit=100", "id")?,
             curators: column(market, "/v1/curators?limit=100", "id")?,
-            symbols: column(market, "/v1/assets?limit=100", "symbol")?,
+            symbols: column(market, "/v1/assets?limit=100", "asset_symbol")?,
             titles: column(market, "/v1/vaults?limit=100", "name")?,
             chains,
         })

@@ -34,7 +34,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     let request = subject.request(LIST);
     let mut edge = again(market.address("edge")?, market.pid("edge")?, request.clone());
     http::ask(edge.address, &request)?;
-    let empty = bare::constant(cache, b"{}")?;
+    let empty = bare::empty(cache)?;
     let mut worker = again(empty.address, empty.pid(), request.clone());
     let body = http::ask(edge.address, &request)?.body;
     let same = bare::constant(cache, &body)?;
@@ -63,12 +63,24 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     for (server, at, _, rate, seen) in &runs {
         add(report, server, at, *rate, seen);
     }
-    let mut seen = Vec::new();
+    let (mut seen, before) = (Vec::new(), empty.collections()?.len());
     for _ in 0..plan.rounds {
         xtask::signals::check()?;
         seen.push(observed(plan, &mut worker, of_worker)?);
     }
     add(report, "an empty Worker", "half of its own saturation", of_worker, &seen);
+    let pauses = empty.collections()?.split_off(before);
+    let loaded: f64 = seen.iter().map(|seen| seen.load.elapsed.as_secs_f64()).sum();
+    let millis = |time: Duration| time.as_secs_f64() * 1e3;
+    report.stated(
+        "an empty Worker at half of its own saturation: V8 stops it to collect garbage, milliseconds a second",
+        millis(pauses.iter().sum()) / loaded,
+        &format!(
+            "{:.1} collections a second, the longest {:.1} ms",
+            pauses.len() as f64 / loaded,
+            millis(pauses.iter().max().copied().unwrap_or_default())
+        ),
+    );
     Ok(())
 }
 

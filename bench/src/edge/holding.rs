@@ -85,7 +85,7 @@ pub fn measure_start(cache: &Cache, subject: &Subject, report: &mut Report) -> R
 
     let mut edge = Runtime::start(cache, market)?;
     let started = cores::ran(edge.pid())?;
-    let empty = bare::constant(cache, b"{}")?;
+    let empty = bare::empty(cache)?;
     let least = cores::ran(empty.pid())?;
     drop(empty);
     let millis = |time: Duration| time.as_secs_f64() * 1e3;

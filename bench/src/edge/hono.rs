@@ -45,7 +45,8 @@ pub fn start(cache: &Cache, market: &Market, source: Source) -> Result<JsWorker>
         ("ADMIN_TOKEN", ADMIN_TOKEN.to_owned()),
         ("FIRST_PARTY_ORIGINS", xtask::up::FIRST_PARTY.to_owned()),
     ];
-    JsWorker::start(cache, &Plan { name, folder, variables: &variables, object: Some(("KEYS", "KeyGuard")) })
+    let object = Some(("KEYS", "KeyGuard"));
+    JsWorker::start(cache, &Plan { name, folder, variables: &variables, object, traces_collections: false })
 }
 
 /// Registers a key with a limit of `rpm` requests per minute.

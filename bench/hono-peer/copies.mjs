@@ -1,10 +1,10 @@
 // Cached responses of the origin: in the isolate's memory and in the Cache API, revalidated by ETag, and served if the origin fails.
 
+import { ask, passed } from './origin.mjs';
+
 /** Maximum number and total bytes of cached responses in memory; the least recently used is evicted. */
 const MAX_ENTRIES = 4_096;
 const MAX_BYTES = 24 << 20;
-const PASSED = ['content-type', 'cache-control', 'etag', 'link', 'x-data-version'];
-const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 const copies = new Map();
 let bytes = 0;
@@ -21,7 +21,7 @@ export async function copyOf(target, principal, env, context) {
     if (copy === undefined || found.at > copy.at) remember(name, (copy = found));
     if (age(copy) < copy.fresh) return hit(copy);
   }
-  const answer = await ask(target, principal, copy, env).catch(() => undefined);
+  const answer = await ask(target, principal, copy?.headers.etag, env).catch(() => undefined);
   if (copy !== undefined && (answer === undefined || answer.status >= 500)) return served(copy, 'STALE-ERROR', 'fwd=stale; detail="stale-if-error"');
   if (answer === undefined) return undefined;
   if (answer.status === 304) {
@@ -83,42 +83,4 @@ function keep(name, copy, context) {
 
 async function restored(stored) {
   return { status: stored.status, ...JSON.parse(stored.headers.get('x-copy')), body: await stored.arrayBuffer() };
-}
-
-function passed(headers) {
-  return Object.fromEntries(PASSED.filter((name) => headers.has(name)).map((name) => [name, headers.get(name)]));
-}
-
-let signer;
-
-/** Sends a signed request to the origin, as an edge does. */
-async function ask(target, principal, copy, env) {
-  signer ??= signerOf(env.ASSERTION_KEY);
-  const { id, key } = await signer;
-  const whom = JSON.stringify(principal);
-  const [nonce, request] = [random(), random()];
-  const seconds = Math.floor(Date.now() / 1000);
-  const text = `v1\nGET\n${target}\n${seconds}\n${nonce}\n${EMPTY}\n${whom}`;
-  const signature = hex(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text)));
-  const headers = {
-    accept: 'application/json',
-    'x-service-assertion': `v1;${id};${seconds};${nonce};${signature}`,
-    'x-service-principal': whom,
-    'x-request-id': request,
-  };
-  if (copy?.headers.etag) headers['if-none-match'] = copy.headers.etag;
-  return fetch(env.ORIGIN_URL + target, { headers, redirect: 'manual', signal: AbortSignal.timeout(10_000) });
-}
-
-async function signerOf(text) {
-  const [first] = text.split(',');
-  const [id, secret] = first.split(':');
-  const bytes = Uint8Array.from(secret.match(/../g), (pair) => Number.parseInt(pair, 16));
-  return { id, key: await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']) };
-}
-
-const random = () => hex(crypto.getRandomValues(new Uint8Array(16)));
-
-function hex(bytes) {
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -2,7 +2,8 @@
 //
 // The SHA-256 of the presented key names a Durable Object that is called once (`guard.mjs`). The list comes from a cached response
 // in the isolate's memory, else from the Cache API, else from the service's origin through a signed request like that of the
-// service's own edge. Bindings: ORIGIN_URL; ASSERTION_KEY, `<id>:<hex>`, for signing; ADMIN_TOKEN, for provisioning keys;
+// service's own edge. With ROWS=memory the isolate instead answers from the rows of the list, which it loads once (`rows.mjs`).
+// Bindings: ORIGIN_URL; ASSERTION_KEY, `<id>:<hex>`, for signing; ADMIN_TOKEN, for provisioning keys;
 // FIRST_PARTY_ORIGINS, separated by commas.
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
@@ -11,6 +12,7 @@ import { createMiddleware } from 'hono/factory';
 import { requestId } from 'hono/request-id';
 import { routePath } from 'hono/route';
 import { copyOf } from './copies.mjs';
+import { fromRows } from './rows.mjs';
 
 export { KeyGuard } from './guard.mjs';
 
@@ -48,7 +50,9 @@ const metered = createMiddleware(async (c, next) => {
 
 app.get('/v1/vaults', metered, etag({ retainedHeaders: RETAINED }), async (c) => {
   const { pathname, search } = new URL(c.req.url);
-  const answer = await copyOf(pathname + search, c.get('principal'), c.env, c.executionCtx);
+  const principal = c.get('principal');
+  const made = c.env.ROWS === 'memory' ? await fromRows(search, principal, c.env) : undefined;
+  const answer = made ?? (await copyOf(pathname + search, principal, c.env, c.executionCtx));
   if (answer === undefined) return refusal(c, 503, 'SERVICE_UNAVAILABLE', 'the service cannot be reached');
   return c.body(answer.body, answer.status, answer.headers);
 });

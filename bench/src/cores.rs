@@ -1,5 +1,7 @@
 //! Processor affinity: servers run on one core and the client on another, so that the client takes no CPU time from the servers.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -46,6 +48,37 @@ pub fn on_server<T>(start: impl FnOnce() -> Result<T>) -> Result<T> {
     let started = start();
     pin(CLIENT)?;
     started
+}
+
+/// Time that the threads of a process have run, added up. Finer than [`xtask::measure::cpu_time`], but without threads that have ended.
+pub fn ran(pid: u32) -> Result<Duration> {
+    schedstat(pid, 0)
+}
+
+/// Time that the threads of a process have been ready to run but waited for a core, added up.
+pub fn waited(pid: u32) -> Result<Duration> {
+    schedstat(pid, 1)
+}
+
+/// A time in nanoseconds at this place of the threads' `schedstat`, added up.
+fn schedstat(pid: u32, place: usize) -> Result<Duration> {
+    let mut total = Duration::ZERO;
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        // Ignore a thread that has ended.
+        let Ok(text) = std::fs::read_to_string(thread?.path().join("schedstat")) else { continue };
+        let nanos = text.split(' ').nth(place).and_then(|nanos| nanos.parse().ok());
+        total += Duration::from_nanos(nanos.context("a schedstat without this time")?);
+    }
+    Ok(total)
+}
+
+/// Time that the hypervisor has taken from a core. The resolution is 10 ms.
+pub fn stolen(core: usize) -> Result<Duration> {
+    let text = std::fs::read_to_string("/proc/stat")?;
+    let name = format!("cpu{core} ");
+    let line = text.lines().find_map(|line| line.strip_prefix(name.as_str()));
+    let ticks: u64 = line.and_then(|line| line.split(' ').nth(7)).context("no stolen time in /proc/stat")?.parse()?;
+    Ok(Duration::from_millis(ticks * 10))
 }
 
 /// Number of cores of the machine, independent of this process's affinity.

@@ -124,6 +124,28 @@ impl Filling {
         self.line(hours_ago, "vault_state", fields)
     }
 
+    /// An observation of what a row of the vault list shows, with `more_usd` more of value, rounded up.
+    pub fn again(&self, row: &Value, more_usd: f64) -> Result<Value> {
+        let of = |field: &str| row.get(field).cloned().unwrap_or_default();
+        let tvl_usd = row.get("tvl_usd").and_then(Value::as_f64).context("a row without a value")?.ceil() + more_usd;
+        let mut fields = json!({"vault_id": of("id"), "tvl_usd": tvl_usd, "incentives": "checked"});
+        for field in [
+            "base_apr",
+            "utilization",
+            "borrow_apr",
+            "active_loans_usd",
+            "borrow_status",
+            "deposit_status",
+            "withdraw_status",
+            "deposit_capacity_usd",
+        ] {
+            if let Some(fields) = fields.as_object_mut() {
+                fields.insert(field.to_owned(), of(field));
+            }
+        }
+        Ok(self.line(0, "vault_state", fields))
+    }
+
     /// `vaults` vaults with `points` hourly readings each up to now, and two campaigns. Returns the lines and the first vault's address.
     pub fn histories(&self, vaults: u32, points: u32) -> (Vec<Value>, String) {
         let mut lines = vec![self.line(1, "protocol", json!({"id": "bench", "name": "Bench"}))];

@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
-use rds_shared::access::{Assertion, AssertionKey, BodyDigest, Plan, Principal, SignedHead};
+use rds_shared::access::{Assertion, AssertionKey, BodyDigest, Plan, Principal, SignedHead, link};
+use rds_shared::route::RouteId;
 use rds_shared::wire::headers;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use xtask::up::ports::Ports;
 use xtask::up::stack::Stack;
@@ -123,6 +125,34 @@ impl Market {
         let answer = http::ask(self.address("origin_edge")?, &request)?;
         ensure!(answer.status == 200, "{target}: {}", String::from_utf8_lossy(&answer.body));
         Ok(answer.body)
+    }
+
+    /// A signed message of an edge to the origin: a POST of JSON.
+    pub fn message(&self, path: &str, body: &[u8]) -> Result<Vec<u8>> {
+        let lines = signed(&self.assertion_key()?, "POST", path, link::EDGE, "", body);
+        Ok(http::request("POST", path, &lines, body))
+    }
+
+    /// Kills the origin's process, as a failure would.
+    pub fn kill_origin(&self) -> Result<()> {
+        let pid = i32::try_from(self.pid("origin")?).ok().and_then(Pid::from_raw).context("no process")?;
+        Ok(kill_process(pid, Signal::KILL)?)
+    }
+
+    /// Number of requests to these routes that the origin has answered, from its metrics.
+    pub fn answered(&self, routes: &[RouteId]) -> Result<u64> {
+        let lines = format!("authorization: Bearer {}\r\n", self.text("admin_token")?);
+        let answer = http::ask(self.address("admin")?, &http::get("/metrics", &lines))?;
+        ensure!(answer.status == 200, "the origin's metrics cannot be read: {}", answer.head);
+        let text = String::from_utf8(answer.body)?;
+        let mut total = 0;
+        for line in text.lines().filter_map(|line| line.strip_prefix("rds_requests_total{route=\"")) {
+            let (route, rest) = line.split_once('"').context("a route")?;
+            if routes.iter().any(|id| id.name() == route) {
+                total += rest.rsplit(' ').next().context("a count")?.parse::<u64>()?;
+            }
+        }
+        Ok(total)
     }
 
     /// Waits until the list has at least this many rows.

@@ -8,28 +8,37 @@ use super::js_worker::{JsWorker, Plan, folder, place};
 
 /// A Worker that answers every request with the same bytes.
 pub fn constant(cache: &Cache, body: &[u8]) -> Result<JsWorker> {
-    start(cache, "the bare Worker", "bare", &[("BODY", String::from_utf8(body.to_vec())?)], None)
+    let variables = [("BODY", String::from_utf8(body.to_vec())?)];
+    JsWorker::start(cache, &plan("the bare Worker", "bare", &variables, None)?)
+}
+
+/// An empty Worker: like [`constant`] with two bytes. It writes V8's garbage collections to its log.
+pub fn empty(cache: &Cache) -> Result<JsWorker> {
+    let variables = [("BODY", "{}".to_owned())];
+    let plan = plan("the empty Worker", "empty", &variables, None)?;
+    JsWorker::start(cache, &Plan { traces_collections: true, ..plan })
 }
 
 /// Like [`constant`], after one call of an empty Durable Object: the minimum cost of counting in a Durable Object.
 pub fn behind_an_object(cache: &Cache, body: &[u8]) -> Result<JsWorker> {
-    let body = String::from_utf8(body.to_vec())?;
-    start(cache, "the bare Worker with an object", "bare-object", &[("BODY", body)], Some(("OBJECTS", "Nothing")))
+    let variables = [("BODY", String::from_utf8(body.to_vec())?)];
+    let object = Some(("OBJECTS", "Nothing"));
+    JsWorker::start(cache, &plan("the bare Worker with an object", "bare-object", &variables, object)?)
 }
 
 /// A Worker that forwards every request unchanged to `origin`.
 pub fn forwarder(cache: &Cache, origin: String) -> Result<JsWorker> {
-    start(cache, "the bare forwarder", "forwarder", &[("ORIGIN_URL", origin)], None)
+    let variables = [("ORIGIN_URL", origin)];
+    JsWorker::start(cache, &plan("the bare forwarder", "forwarder", &variables, None)?)
 }
 
-fn start(
-    cache: &Cache,
+fn plan<'a>(
     name: &'static str,
     short: &str,
-    variables: &[(&'static str, String)],
+    variables: &'a [(&'static str, String)],
     object: Option<(&'static str, &'static str)>,
-) -> Result<JsWorker> {
+) -> Result<Plan<'a>> {
     let folder = folder(short)?;
     place(&workspace::root().join("bench/bare-js/worker.mjs"), &folder)?;
-    JsWorker::start(cache, &Plan { name, folder, variables, object })
+    Ok(Plan { name, folder, variables, object, traces_collections: false })
 }

@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use xtask::provision::cache::Cache;
 
 use super::checks::{self, Crowd};
+use super::hono::Source;
 use super::nginx::{self, Nginx};
 use super::{LIMIT, RPM, Subject, again, bare, hono};
 use crate::Plan;
@@ -48,7 +49,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     };
     ensure!(exactness("edge", edge, report)? == Crowd { admitted: LIMIT, cut: 0 }, "the edge's limit is not exact");
 
-    let peer = hono::start(cache, market)?;
+    let peer = hono::start(cache, market, Source::Responses)?;
     hono::provision(&peer, key, RPM)?;
     hono::provision(&peer, &narrow, LIMIT)?;
     let theirs = cached(peer.address, || Ok(request.clone()))?;

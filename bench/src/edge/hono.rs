@@ -21,17 +21,32 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Token of the Worker's only admin route. A constant suffices, because the Worker listens on loopback and only during a run.
 const ADMIN_TOKEN: &str = "bench";
 
+/// What the Worker makes its answers from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Cached responses of the origin.
+    Responses,
+    /// The rows of the vault list, which it loads from the origin at the first request.
+    Rows,
+}
+
 /// Starts the Worker on the servers' core, in front of the market's origin.
-pub fn start(cache: &Cache, market: &Market) -> Result<JsWorker> {
-    let folder = folder("hono")?;
+pub fn start(cache: &Cache, market: &Market, source: Source) -> Result<JsWorker> {
+    let (name, short, rows) = match source {
+        Source::Responses => ("Hono", "hono", ""),
+        Source::Rows => ("Hono with rows", "hono-rows", "memory"),
+    };
+    let folder = folder(short)?;
     bundle(cache, &folder)?;
     let variables = [
+        ("ROWS", rows.to_owned()),
         ("ORIGIN_URL", market.text("origin_edge")?.to_owned()),
         ("ASSERTION_KEY", market.assertion_keys()?),
         ("ADMIN_TOKEN", ADMIN_TOKEN.to_owned()),
         ("FIRST_PARTY_ORIGINS", xtask::up::FIRST_PARTY.to_owned()),
     ];
-    JsWorker::start(cache, &Plan { name: "Hono", folder, variables: &variables, object: Some(("KEYS", "KeyGuard")) })
+    let object = Some(("KEYS", "KeyGuard"));
+    JsWorker::start(cache, &Plan { name, folder, variables: &variables, object, traces_collections: false })
 }
 
 /// Registers a key with a limit of `rpm` requests per minute.

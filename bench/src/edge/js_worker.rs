@@ -29,6 +29,8 @@ pub struct Plan<'a> {
     pub variables: &'a [(&'static str, String)],
     /// Binding and name of its Durable Object class.
     pub object: Option<(&'static str, &'static str)>,
+    /// Whether V8 writes every garbage collection to the log.
+    pub traces_collections: bool,
 }
 
 /// The running Worker. It is stopped when dropped.
@@ -62,6 +64,19 @@ impl JsWorker {
     pub fn pid(&self) -> u32 {
         self.service.pid()
     }
+
+    /// How long each garbage collection so far has stopped the Worker, if they are traced.
+    pub fn collections(&self) -> Result<Vec<Duration>> {
+        let log = std::fs::read_to_string(self.folder.join("log"))?;
+        Ok(log.lines().filter_map(collection).collect())
+    }
+}
+
+/// The time in a line such as `… Scavenge 2.8 (4.8) -> 2.2 (5.0) MB, pooled: 1.0 MB, 4.76 / 0.00 ms …`.
+fn collection(line: &str) -> Option<Duration> {
+    let (before, _) = line.split_once(" / ")?;
+    let millis: f64 = before.rsplit_once("MB, ")?.1.parse().ok()?;
+    Duration::try_from_secs_f64(millis / 1e3).ok()
 }
 
 impl Drop for JsWorker {
@@ -124,6 +139,21 @@ const cacheStore :Workerd.Worker = (
   compatibilityDate = "{date}",
 );
 "#,
-        flags = edge::V8_FLAGS,
+        flags = match plan.traces_collections {
+            true => edge::V8_FLAGS.replace(']', ", \"--trace-gc\"]"),
+            false => edge::V8_FLAGS.to_owned(),
+        },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_collection_is_read_from_its_line() {
+        let line = "[65:0x51b0]    10701 ms: Mark-Compact 4.0 (6.0) -> 0.3 (5.0) MB, pooled: 2.2 MB, 9.68 / 0.00 ms  (average mu = 0.992)";
+        assert_eq!(collection(line), Some(Duration::from_micros(9_680)));
+        assert_eq!(collection("a request took 3 / 4 ms"), None);
+    }
 }

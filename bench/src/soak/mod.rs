@@ -3,7 +3,7 @@
 mod growth;
 mod inspector;
 mod mix;
-mod runtime;
+pub mod runtime;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -12,7 +12,7 @@ use xtask::console::Step;
 use xtask::provision::cache::Cache;
 use xtask::provision::npm;
 use xtask::service::{Service, StopRule};
-use xtask::up::edge::{self, Binding, DURABLE_OBJECTS, Worker};
+use xtask::up::edge::{self, Binding, DURABLE_OBJECTS, DurableObject, Worker};
 use xtask::up::ports::{Ports, local};
 use xtask::up::probe;
 use xtask::{wasm, workspace};
@@ -32,15 +32,23 @@ pub struct Runtime {
     inspector: SocketAddr,
     service: Service,
     folder: PathBuf,
+    program: PathBuf,
+    /// Names and values of the Worker's secrets.
+    secrets: Vec<(&'static str, String)>,
 }
 
 impl Runtime {
     /// Starts the edge on the servers' core in front of the market's origin, as `up` would.
     pub fn start(cache: &Cache, market: &Market) -> Result<Self> {
+        Self::start_with(cache, market, DURABLE_OBJECTS)
+    }
+
+    /// Like [`start`](Self::start), with only these Durable Object classes.
+    pub fn start_with(cache: &Cache, market: &Market, durable_objects: &[DurableObject]) -> Result<Self> {
         let bundle = wasm::build(cache)?;
         let mut step = Step::start("the edge");
         let ports = Ports::free()?;
-        let folder = std::env::temp_dir().join(format!("rds-bench-soak-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("rds-bench-soak-{}-{}", std::process::id(), ports.edge));
         edge::place(&folder, &bundle)?;
         let bindings = [
             Binding::variable("ORIGIN_URL", format!("http://{}", market.address("origin_edge")?)),
@@ -50,7 +58,7 @@ impl Runtime {
         let date = edge::compatibility_date()?;
         let worker = Worker {
             bindings: &bindings,
-            durable_objects: DURABLE_OBJECTS,
+            durable_objects,
             port: ports.edge,
             twin: None,
             compatibility_date: &date,
@@ -62,17 +70,23 @@ impl Runtime {
         for name in MODULES {
             std::fs::copy(workspace::root().join("bench/soak").join(name), folder.join(name))?;
         }
-        let inspector = local(ports.origin_edge);
-        let mut command = Command::new(npm::workerd(cache)?);
-        command
-            .current_dir(&folder)
-            .args(["serve", "worker.capnp"])
-            .arg(format!("--inspector-addr={inspector}"))
-            .envs(bindings.iter().filter(|binding| binding.secret).map(|binding| (binding.name, &binding.value)));
-        let mut service = cores::on_server(|| Service::start("the edge", command, folder.join("log"), STOP))?;
+        let (program, inspector) = (npm::workerd(cache)?, local(ports.origin_edge).into());
+        let secrets: Vec<_> = bindings
+            .into_iter()
+            .filter(|binding| binding.secret)
+            .map(|binding| (binding.name, binding.value))
+            .collect();
+        let mut service = serve(&program, &folder, inspector, &secrets)?;
         service.wait_until(&mut step, TIMEOUT, || probe::is_ok(ports.edge, "/ready"))?;
         step.done(&format!("port {}", ports.edge));
-        Ok(Self { address: local(ports.edge).into(), inspector: inspector.into(), service, folder })
+        Ok(Self { address: local(ports.edge).into(), inspector, service, folder, program, secrets })
+    }
+
+    /// Stops the process and starts another one with the same Durable Objects. Returns as soon as it is started, before it answers.
+    pub fn restart(&mut self) -> Result<()> {
+        self.service.stop();
+        self.service = serve(&self.program, &self.folder, self.inspector, &self.secrets)?;
+        Ok(())
     }
 
     pub fn pid(&self) -> u32 {
@@ -96,6 +110,16 @@ impl Runtime {
     pub fn disk(&self) -> Result<u64> {
         size(&self.folder.join("objects"))
     }
+}
+
+fn serve(program: &Path, folder: &Path, inspector: SocketAddr, secrets: &[(&'static str, String)]) -> Result<Service> {
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder)
+        .args(["serve", "worker.capnp"])
+        .arg(format!("--inspector-addr={inspector}"))
+        .envs(secrets.iter().map(|(name, value)| (name, value)));
+    cores::on_server(|| Service::start("the edge", command, folder.join("log"), STOP))
 }
 
 impl Drop for Runtime {

@@ -1,7 +1,9 @@
 //! Property of the documents that a replica is made from.
 
 use rds_shared::access::AssertionKey;
-use rds_shared::replica::{Delta, Family, Kind, Manifest, Row, Rows, Segment, SegmentName, Stamp, StateId, Update, open};
+use rds_shared::replica::{
+    Delta, Family, Kind, Manifest, Row, Rows, Segment, SegmentName, Stamp, StateId, Update, open,
+};
 use std::sync::Arc;
 
 /// A document that can be read is written again as the same document; a delta leads to the state that it names or nowhere; a segment has

@@ -51,17 +51,17 @@ impl Entry {
         }
     }
 
-    /// A response that this isolate made at `now` from the rows that the origin confirmed at `confirmed_at`. Most such responses are never
-    /// served again, so the ages in the body are not searched yet.
+    /// A response that this isolate made at `now` from rows that include every known change. Most such responses are never served again, so the
+    /// ages in the body are not searched yet.
     pub fn of_replica(
         headers: ReadHeaders,
         body: Rc<[u8]>,
         lifetime: Lifetime,
         tags: TagVersions,
-        (now, confirmed_at): (Timestamp, Timestamp),
+        now: Timestamp,
     ) -> Self {
         let (age_fields, aged) = (OnceCell::new(), RefCell::default());
-        Entry { headers, lifetime, tags, age_fields, body, made_at: now, confirmed_at, aged }
+        Entry { headers, lifetime, tags, age_fields, body, made_at: now, confirmed_at: now, aged }
     }
 
     /// The entry after a 304 at `now`: new metadata, the same body (RFC 9111, section 4.3.4).

@@ -1,6 +1,7 @@
 //! Answers from the replica's rows: current ones without the origin, stale ones while the origin fails.
 
 use super::held::{Held, Model, lifetime};
+use crate::cache::policy::Lifetime;
 use crate::cache::{Condition, Entry};
 use crate::cache_or_origin::{EDGE, Failure, attempt};
 use crate::origin_link::signed_call::ReadHeaders;
@@ -56,17 +57,21 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         Made { headers, body }: Made,
         now: Timestamp,
     ) -> Answer {
-        let (lifetime, tags) = (lifetime(asked.route), held.stamp.tags.only(asked.route.tags));
+        // The age of an answer counts from when it was made from current rows; its freshness ends when that of the rows does.
+        let old = u32::try_from(held.age(now)).unwrap_or(u32::MAX);
+        let Lifetime { fresh, stale_if_error } = lifetime(asked.route);
+        let lifetime = Lifetime { fresh: fresh.saturating_sub(old), stale_if_error };
+        let tags = held.stamp.tags.only(asked.route.tags);
         let (entry, served) = match (body, copy) {
             (None, Some(copy)) => {
-                let entry = copy.confirmed(headers, Some(lifetime), tags, held.confirmed_at);
+                let entry = copy.confirmed(headers, Some(lifetime), tags, now);
                 let cache_status = format!("{REPLICA}; hit, {EDGE}; fwd=stale; fwd-status=304; stored");
                 let age = Some(entry.age(now));
                 (entry, Served { x_cache: XCache::Hit, age, cache_status, is_outdated: false })
             }
             (body, _) => {
                 let body = body.unwrap_or_else(|| Rc::from([]));
-                let entry = Entry::of_replica(headers, body, lifetime, tags, (now, held.confirmed_at));
+                let entry = Entry::of_replica(headers, body, lifetime, tags, now);
                 let cache_status = format!("{REPLICA}; hit, {EDGE}; fwd=miss; stored");
                 (entry, Served { x_cache: XCache::Miss, age: None, cache_status, is_outdated: false })
             }

@@ -21,7 +21,7 @@ pub fn object_name(number: u32) -> String {
 pub enum ReplicaMessage {
     /// What leads to the current state → [`ReplicaReply`] with the bytes of an update as body.
     Ask(ReplicaAsk),
-    /// At most [`MAX_SEGMENTS`] segments → [`ReplicaReply`] with a body that [`read_parts`] reads.
+    /// At most [`MAX_SEGMENTS`] segments → [`ReplicaReply`] with a body that [`rds_shared::access::link::read_parts`] reads.
     Segments(SegmentsAsk),
 }
 
@@ -32,42 +32,10 @@ pub struct ReplicaReply {
     pub age: u64,
 }
 
-/// Appends bytes, preceded by their length (four bytes, little-endian), as the origin sends segments.
-pub fn put_part(part: &[u8], out: &mut Vec<u8>) {
-    // Every part has far less than 4 GiB.
-    out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
-    out.extend_from_slice(part);
-}
-
-/// Reads what [`put_part`] appended; `None` if the bytes end within a part.
-pub fn read_parts(bytes: &[u8]) -> Option<Vec<&[u8]>> {
-    let (mut rest, mut parts) = (bytes, Vec::new());
-    while let Some((length, others)) = rest.split_first_chunk::<4>() {
-        let (part, others) = others.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
-        parts.push(part);
-        rest = others;
-    }
-    rest.is_empty().then_some(parts)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
     use rds_shared::route::TagVersions;
-
-    proptest! {
-        #[test]
-        fn parts_are_read_back_and_no_bytes_break_the_reading(
-            parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..5),
-            any in prop::collection::vec(any::<u8>(), 0..40),
-        ) {
-            let mut bytes = Vec::new();
-            parts.iter().for_each(|part| put_part(part, &mut bytes));
-            prop_assert_eq!(read_parts(&bytes).unwrap(), parts);
-            let _ = read_parts(&any);
-        }
-    }
 
     #[test]
     fn a_message_of_a_later_release_is_read() {

@@ -3,7 +3,7 @@
 //! It asks the origin first if its documents lack what an isolate wants, or if their last confirmation is old. One such question is out at a
 //! time. An isolate waits for it for half of its own patience; after a failure the next question is asked after a pause.
 
-use super::message::{ReplicaMessage, ReplicaReply, put_part};
+use super::message::{ReplicaMessage, ReplicaReply};
 use super::pull::{self, PullFault, ReplicaOrigin};
 use super::store::Store;
 use super::tables::Tables;
@@ -18,7 +18,7 @@ use core::cell::{Cell, OnceCell};
 use core::future::{Future, poll_fn};
 use core::pin::pin;
 use core::task::Poll;
-use rds_shared::access::link::{EDGE, REPLICA, ReplicaAsk, SEGMENTS, SegmentsAsk};
+use rds_shared::access::link::{EDGE, REPLICA, ReplicaAsk, SEGMENTS, SegmentsAsk, put_part};
 use rds_shared::replica::{FORMAT, SegmentName};
 use rds_shared::route::Method;
 use rds_shared::wire::RequestId;

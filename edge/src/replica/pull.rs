@@ -1,10 +1,9 @@
 //! How the Durable Object of the replica pulls from the origin.
 
 use super::documents::{Fault, Opened, OpenedStep};
-use super::message::read_parts;
 use super::store::{ReplicaDisk, Store};
 use crate::guard::DiskFault;
-use rds_shared::access::link::ReplicaAsk;
+use rds_shared::access::link::{ReplicaAsk, read_parts};
 use rds_shared::replica::{FORMAT, SegmentName, Update};
 use rds_shared::route::TagVersions;
 use std::fmt;

@@ -5,14 +5,14 @@
 
 use super::documents::{Fault, Opened, OpenedStep, Segments};
 use super::held::IsolateReplica;
-use super::message::{MAX_SEGMENTS, put_part, read_parts};
+use super::message::MAX_SEGMENTS;
 use super::timing::Outcome;
 use crate::pipeline::Isolate;
 use crate::ports::Unreachable;
 use crate::tag_versions::TagReply;
 use core::time::Duration;
 use rds_shared::access::AssertionKey;
-use rds_shared::access::link::ReplicaAsk;
+use rds_shared::access::link::{ReplicaAsk, put_part, read_parts};
 use rds_shared::read_model;
 use rds_shared::replica::{FORMAT, Manifest, SegmentName, StateId, Update};
 use rds_shared::route::{ROUTES, TagVersions};

@@ -1,8 +1,8 @@
 //! A small market as rows of the replica, and the origin's documents about its states.
 
-use rds_edge::replica::message::put_part;
 use rds_shared::access::AssertionKey;
 use rds_shared::access::link::ReplicaAsk;
+use rds_shared::access::link::put_part;
 use rds_shared::model::chain::ChainRow;
 use rds_shared::model::evidence::{EvidenceCounts, ScoreEvidence};
 use rds_shared::model::facets::{AssetFacets, Counts};
@@ -127,7 +127,9 @@ pub fn rows(step: i64, withheld: &[ChainId]) -> Rows {
     let symbol = AssetSymbol { asset_symbol: "USDC".into(), vault_count: numbers.len() as u64 };
     set(&mut rows, Family::Symbols, vec![symbols::row(&symbol).unwrap()]);
     let stats = stats(numbers.len() as u64, total);
-    set(&mut rows, Family::Singles, singles::rows(&facets(), &facets(), &Coverage::default(), &stats).unwrap());
+    let [assets, rwa] = singles::facets_rows(&facets(), &facets()).unwrap();
+    let coverage = singles::coverage_row(&Coverage::default()).unwrap();
+    set(&mut rows, Family::Singles, vec![assets, rwa, coverage, singles::stats_row(&stats).unwrap()]);
     rows
 }
 
@@ -292,7 +294,7 @@ impl Documents {
     /// The segments with these names.
     pub fn segments_of(&self, names: &[SegmentName]) -> Vec<u8> {
         let mut out = Vec::new();
-        names.iter().for_each(|name| put_part(self.segments.get(name).map_or(&[], Vec::as_slice), &mut out));
+        names.iter().for_each(|name| put_part(self.segments.get(name).map_or([].as_slice(), Vec::as_slice), &mut out));
         out
     }
 }

@@ -29,7 +29,7 @@ use anyhow::Context;
 use axum::body::Bytes;
 use rds_engine::clock::Stopwatch;
 use rds_shared::access::AssertionKey;
-use rds_shared::access::link::{ReplicaAsk, SEGMENTS_BYTES, put_segment};
+use rds_shared::access::link::{ReplicaAsk, SEGMENTS_BYTES, put_part};
 use rds_shared::replica::{Family, Kind, SegmentName, Stamp, StateId, Step, Update, seal};
 use rds_shared::route::{Tag, TagVersions};
 use rds_shared::wire::Timestamp;
@@ -279,7 +279,7 @@ fn answer_of(segments: &Segments, names: &[SegmentName]) -> Vec<u8> {
     for bytes in found {
         let fits = bytes.len() <= room;
         room = if fits { room - bytes.len() } else { 0 };
-        put_segment(if fits { bytes } else { &[] }, &mut out);
+        put_part(if fits { bytes } else { &[] }, &mut out);
     }
     out
 }

@@ -197,23 +197,23 @@ pub struct AnsweredMinute {
     pub failed: u64,
 }
 
-/// Appends one segment to the answer to a [`SegmentsAsk`]: its length (four bytes, little-endian) and its bytes. An empty one stands for a
-/// segment that the origin does not have, or that did not fit.
-pub fn put_segment(bytes: &[u8], out: &mut Vec<u8>) {
-    // An answer has far less than 4 GiB.
+/// Appends bytes, preceded by their length (four bytes, little-endian). In the answer to a [`SegmentsAsk`], an empty part stands for a segment
+/// that the origin does not have, or that did not fit.
+pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
+    // Every part has far less than 4 GiB.
     out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 
-/// The segments in the answer to a [`SegmentsAsk`], in the order of the names; empty ones were not sent. `None` if the answer is malformed.
-pub fn segments_of(answer: &[u8]) -> Option<Vec<&[u8]>> {
-    let (mut rest, mut segments) = (answer, Vec::new());
+/// Reads what [`put_part`] appended; `None` if the bytes end within a part.
+pub fn read_parts(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let (mut rest, mut parts) = (bytes, Vec::new());
     while let Some((length, others)) = rest.split_first_chunk::<4>() {
-        let (segment, others) = others.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
-        segments.push(segment);
+        let (part, others) = others.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+        parts.push(part);
         rest = others;
     }
-    rest.is_empty().then_some(segments)
+    rest.is_empty().then_some(parts)
 }
 
 #[cfg(test)]
@@ -297,10 +297,10 @@ mod tests {
         assert!(serde_json::to_string(&ask).unwrap().len() < MESSAGE_BYTES);
         let mut answer = Vec::new();
         for segment in [b"one".as_slice(), b"", b"three"] {
-            put_segment(segment, &mut answer);
+            put_part(segment, &mut answer);
         }
-        assert_eq!(segments_of(&answer), Some(alloc::vec![b"one".as_slice(), b"", b"three"]));
-        assert!((1..answer.len()).all(|end| segments_of(&answer[..end]).is_none_or(|all| all.len() < 3)));
+        assert_eq!(read_parts(&answer), Some(alloc::vec![b"one".as_slice(), b"", b"three"]));
+        assert!((1..answer.len()).all(|end| read_parts(&answer[..end]).is_none_or(|all| all.len() < 3)));
     }
 
     #[test]

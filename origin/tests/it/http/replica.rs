@@ -12,7 +12,7 @@ use rds_engine::ingest::{self, Batch};
 use rds_origin::catalog::refresh;
 use rds_origin::edge_link::tags::{Round, send_due};
 use rds_origin::listener::Listener;
-use rds_shared::access::link::{EDGE, REPLICA, ReplicaAsk, SEGMENTS, SEGMENTS_PER_ASK, SegmentsAsk, segments_of};
+use rds_shared::access::link::{EDGE, REPLICA, ReplicaAsk, SEGMENTS, SEGMENTS_PER_ASK, SegmentsAsk, read_parts};
 use rds_shared::access::{AssertionKey, Plan};
 use rds_shared::model::ids::ChainId;
 use rds_shared::read_model::chain_of;
@@ -66,7 +66,7 @@ async fn segments(test: &TestApp, names: &[SegmentName]) -> BTreeMap<SegmentName
     for names in names.chunks(SEGMENTS_PER_ASK) {
         let reply = test.message(SEGMENTS, &SegmentsAsk { format: FORMAT, names: names.to_vec() }).await;
         assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
-        let sent = segments_of(&reply.body).unwrap();
+        let sent = read_parts(&reply.body).unwrap();
         assert_eq!(sent.len(), names.len());
         let sent = names.iter().zip(sent).filter(|(_, bytes)| !bytes.is_empty());
         found.extend(sent.map(|(name, bytes)| (*name, bytes.to_vec())));

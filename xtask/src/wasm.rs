@@ -15,7 +15,7 @@ use crate::provision::{npm, require_node, tools};
 use crate::{verifier, workspace};
 
 /// Maximum size of the bundle after gzip, in bytes. About a quarter of it is the verifier, which its pages contain.
-const MAX_GZIPPED: u64 = 1_100_000;
+const MAX_GZIPPED: u64 = 1_300_000;
 const TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// Arguments of cargo, wasm-bindgen, wasm-opt and esbuild. The generated script instantiates the module and can replace a broken

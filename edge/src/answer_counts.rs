@@ -7,27 +7,16 @@
 use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::Answer;
+use crate::tag_versions::answer_totals::AnsweredReport;
 use rds_shared::access::link::AnsweredMinute;
 use rds_shared::route::Route;
 use rds_shared::wire::{ErrorCode, Timestamp, hex};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Maximum number of minutes kept while reporting fails; the oldest are dropped first.
 const MAX_MINUTES: usize = 16;
 /// Age in seconds after which a scheduled report counts as lost.
 const REPORT_LOST_SECONDS: i64 = 60;
-
-/// Counts of one isolate, sent to the tag versions' Durable Object.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AnsweredReport {
-    /// Random name of the isolate.
-    pub isolate: String,
-    /// Sequence number within the isolate, from 1.
-    pub sequence: u64,
-    /// Counts since the previous report.
-    pub minutes: Vec<AnsweredMinute>,
-}
 
 /// Counts not yet acknowledged.
 #[derive(Debug, Default)]

@@ -209,7 +209,7 @@ mod tests {
             given.entry(path.to_owned()).or_default().extend(names);
         }
         assert_eq!(given.len(), queries.routes().len());
-        for route in &queries.routes {
+        for route in queries.routes.clone() {
             let path = queries.path(route).unwrap();
             let missing: Vec<_> = route.query.iter().filter(|param| !given[&path].contains(param.name)).collect();
             assert!(missing.is_empty(), "{path}: {missing:?}");

@@ -1,15 +1,26 @@
 //! Counts of the responses that isolates gave without the origin. Each report is added once; totals are kept for an hour and sent to the
 //! origin.
 
-use crate::answer_counts::AnsweredReport;
 use crate::guard::DiskFault;
 use rds_shared::access::link::{AnsweredMinute, EDGE_ANSWERS_MINUTES, EdgeAnswers};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How long counts and the sequence numbers of isolates are kept, in minutes.
 const KEPT_MINUTES: i64 = EDGE_ANSWERS_MINUTES as i64;
 /// Maximum number of isolates whose last sequence number is kept. The isolates with the oldest last report are dropped first.
 const MAX_ISOLATES: usize = 4_096;
+
+/// Counts of one isolate, sent to the tag versions' Durable Object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnsweredReport {
+    /// Random name of the isolate.
+    pub isolate: String,
+    /// Sequence number within the isolate, from 1.
+    pub sequence: u64,
+    /// Counts since the previous report.
+    pub minutes: Vec<AnsweredMinute>,
+}
 
 /// The stored state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

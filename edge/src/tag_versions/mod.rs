@@ -28,7 +28,7 @@ pub mod withheld;
 pub use lease::Lease;
 pub use withheld::Withheld;
 
-use crate::answer_counts::AnsweredReport;
+use self::answer_totals::AnsweredReport;
 use rds_shared::route::TagVersions;
 use serde::{Deserialize, Serialize};
 

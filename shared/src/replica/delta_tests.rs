@@ -1,3 +1,5 @@
+//! Deltas between states, and what breaks none of them.
+
 use super::*;
 use alloc::format;
 use alloc::string::String;

@@ -1,3 +1,5 @@
+//! Substring search, beside a search of every text.
+
 use super::*;
 use alloc::vec;
 use proptest::prelude::*;

@@ -30,10 +30,13 @@ const lie = (request, text) => {
 };
 
 before(async () => {
-  [stack, node] = await Promise.all([
+  // Whichever starts is stopped again, also if the other fails.
+  const started = await Promise.allSettled([
     up('--data', 'demo', '--edge', 'workerd'),
     startNode('--timestamp', String(Math.floor(Date.now() / 1000) - TEN_DAYS)),
   ]);
+  [stack, node] = started.map(({ value }) => value);
+  for (const { reason } of started) if (reason) throw reason;
   world = await World.create(node.url);
   operators = await Promise.all([startProxy(node.url), startProxy(node.url), startProxy(node.url, lie)]);
   const providers = operators.map(({ url }, number) => ({ url, operator: `operator-${number}`, requests_per_second: 10_000 }));

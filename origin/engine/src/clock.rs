@@ -63,6 +63,11 @@ impl Clock {
         !matches!(self.0, Source::System)
     }
 
+    /// Whether this is a running clock that can be moved (`--test-clock`), so that other machines may show another time.
+    pub fn is_test_clock(&self) -> bool {
+        matches!(self.0, Source::Shifted(_))
+    }
+
     /// How far a movable clock is ahead of the real time, in microseconds; `None` for a clock that cannot be moved.
     pub fn shift(&self) -> Option<i64> {
         self.is_movable().then(|| self.now().as_micros().saturating_sub(wall().as_micros()))

@@ -19,9 +19,14 @@ const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// Answers a [`ReplicaAsk`] with an [`Update`](rds_shared::replica::Update), sealed with the key that signed the request: the edge has this
 /// key, also while keys are being replaced.
+///
+/// There is no replica of a service with a test clock: the edge tells ages and statuses by its own clock, which a test does not move.
 pub async fn update(app: &App, body: &[u8], key: &AssertionKey) -> Result<Answer, Failure> {
     let mut fields = Fields::read(body)?;
     let format = fields.format()?;
+    if app.clock.is_test_clock() {
+        return Err(ApiError::new(ErrorCode::Conflict, "a service with a test clock has no replica").into());
+    }
     let ask = ReplicaAsk {
         format,
         have: fields.take_or_default("have")?,

@@ -25,7 +25,9 @@ const long = (number) => {
   bytes.writeBigUInt64LE(BigInt(number));
   return bytes;
 };
-const part = (hex) => Buffer.concat([long(hex.length / 2), Buffer.from(hex, "hex")]);
+/** A length in groups of seven bits, the least significant first; every byte but the last has its highest bit set. */
+const length = (bytes) => Buffer.from(bytes < 128 ? [bytes] : [128 | (bytes & 127), ...length(bytes >> 7)]);
+const part = (hex) => Buffer.concat([length(hex.length / 2), Buffer.from(hex, "hex")]);
 
 /** The deltas after version `from`, as an update has them. */
 function deltas(from) {

@@ -15,7 +15,7 @@ pub fn components() -> Value {
             Errors and responses that must not be stored have `no-store`."),
         "ETag": always("Identifies the content of the response. Send it back as `If-None-Match` to get 304 without a body while the content is unchanged."),
         "ETag-If-Found": text("Identifies the content of the response, for `If-None-Match`. Absent if the decision was not found."),
-        "X-Cache": {"description": "Where the response came from: a fresh cached response (`HIT`), the origin (`MISS`), \
+        "X-Cache": {"description": "Where the response came from: a fresh cached response (`HIT`), made for this request (`MISS`), \
             the origin for a route that is never cached (`BYPASS`), \
             or the last good cached response because a fresh read failed (`STALE-ERROR`).", "required": true,
             "schema": {"type": "string", "enum": ["HIT", "MISS", "BYPASS", "STALE-ERROR"]}},

@@ -183,11 +183,9 @@ pub fn lifetime(route: &Route) -> Lifetime {
     Lifetime { fresh: route.cache.fresh, stale_if_error: route.cache.stale_if_error }
 }
 
-/// Whether every row of the route's answers is of one chain or of none. Other answers add up over chains.
+/// Whether every row of the route's answers is of one chain or of none. Other answers add up over chains, or have cases of several chains, as
+/// the security registry has with `hasLoss`.
 const fn keeps_chains_apart(route: RouteId) -> bool {
-    use RouteId::{Chains, MarketList, OracleByAddress, OracleList, Royco, SecurityEventList, VaultList, VaultScores};
-    matches!(
-        route,
-        VaultList | VaultScores | Royco | Chains | MarketList | OracleList | OracleByAddress | SecurityEventList
-    )
+    use RouteId::{Chains, MarketList, OracleByAddress, OracleList, Royco, VaultList, VaultScores};
+    matches!(route, VaultList | VaultScores | Royco | Chains | MarketList | OracleList | OracleByAddress)
 }

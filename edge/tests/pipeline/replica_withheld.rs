@@ -48,7 +48,7 @@ fn sums_over_chains_are_not_answered_from_rows_until_they_exclude_the_chain() {
     world.origin_is_down();
     world.replica.origin.is_away.set(true);
     withhold(&world);
-    for target in ["/v1/stats", "/v1/protocols", "/v1/assets", "/v1/curators"] {
+    for target in ["/v1/stats", "/v1/protocols", "/v1/assets", "/v1/curators", "/v1/security-events?hasLoss=true"] {
         assert_eq!(world.get(target).status, 503, "{target}");
     }
     world.replica.origin.is_away.set(false);

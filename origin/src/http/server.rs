@@ -8,6 +8,7 @@ use crate::http::listeners::assertion::Nonces;
 use crate::http::listeners::relay_lookups::KeyLookups;
 use crate::http::listeners::relay_meter::RelayLimiter;
 use crate::http::transport::listener_limits::ListenerLimits;
+use crate::http::transport::live::LiveStreams;
 use rds_shared::access::{AssertionKey, Refused, TrustedProxies};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub struct Server {
     pub pages: MicroCache,
     /// Connections and request bodies held by the listeners.
     pub limits: ListenerLimits,
+    /// Streams that have delivered everything there is.
+    pub live: Arc<LiveStreams>,
     /// Keys that verify edge assertions.
     pub assertion_keys: Vec<AssertionKey>,
     /// Nonces of used edge assertions.
@@ -44,8 +47,10 @@ pub struct RelayState {
 
 impl Server {
     pub fn new(config: &Config, app: Arc<App>) -> Arc<Self> {
+        let live = LiveStreams::new(app.stream_sources.clone());
         Arc::new(Server {
             app,
+            live,
             pages: MicroCache::default(),
             limits: ListenerLimits::new(config),
             assertion_keys: config.assertion_keys.clone(),
@@ -60,6 +65,7 @@ impl Server {
     pub fn scrape(&self) -> String {
         let mut page = self.app.scrape();
         self.limits.render(&mut page);
+        self.live.render(&mut page);
         page
     }
 }

@@ -24,6 +24,7 @@ pub mod sequence;
 pub mod tail;
 
 use meters::JournalMeters;
+use mio::Waker;
 use rds_engine::clock::Clock;
 use rds_engine::entropy;
 use rds_shared::push::Cursor;
@@ -34,6 +35,7 @@ use ring::Ring;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
@@ -53,12 +55,15 @@ pub struct Journal {
     due: Notify,
     moved: Notify,
     signal: watch::Sender<u64>,
+    /// Threads of live streams.
+    wakers: RwLock<Vec<Arc<Waker>>>,
 }
 
 impl Default for Journal {
     fn default() -> Self {
         let (due, moved, signal) = (Notify::new(), Notify::new(), watch::Sender::new(0));
-        Journal { ring: Ring::default(), meters: JournalMeters::default(), due, moved, signal }
+        let wakers = RwLock::default();
+        Journal { ring: Ring::default(), meters: JournalMeters::default(), due, moved, signal, wakers }
     }
 }
 
@@ -81,7 +86,16 @@ impl Journal {
 
     /// Wakes every stream.
     pub fn signal(&self) {
+        for waker in self.wakers.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            // It fails only if the thread has ended, together with its streams.
+            let _ = waker.wake();
+        }
         self.signal.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Every signal wakes this thread, too.
+    pub fn wakes(&self, waker: Arc<Waker>) {
+        self.wakers.write().unwrap_or_else(PoisonError::into_inner).push(waker);
     }
 
     /// Clears the ring and restarts it after `place`. Each stream then continues from its own position.

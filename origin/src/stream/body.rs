@@ -1,6 +1,7 @@
 //! The delivery of a stream as an HTTP body. A frame is produced once the previous one was taken, so at most one is buffered.
 //! After the response has begun, the connection takes the frames directly (see [`http1`](crate::http::transport::http1)).
 
+use super::delivery::LiveStream;
 use axum::body::{Bytes, HttpBody};
 use hyper::body::Frame;
 use rds_engine::clock::Stopwatch;
@@ -13,14 +14,23 @@ use std::task::{Context, Poll, ready};
 
 /// The slot through which a delivery hands over its frames.
 #[derive(Debug, Clone, Default)]
-pub struct FrameSlot(Arc<Mutex<Option<Bytes>>>);
+pub struct FrameSlot(Arc<Mutex<Slot>>);
+
+#[derive(Debug, Default)]
+struct Slot {
+    frame: Option<Bytes>,
+    /// Whether the connection can continue a live stream without its delivery.
+    can_go_live: bool,
+    /// The stream that the connection continues.
+    live: Option<Box<LiveStream>>,
+}
 
 impl FrameSlot {
     /// Hands over `frame` and waits until the connection requests the next one. Returns the waiting time in microseconds, which
     /// is long if the client does not read.
     pub async fn send(&self, frame: Bytes) -> u64 {
         let watch = Stopwatch::start();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame);
+        self.slot().frame = Some(frame);
         // The connection that takes a frame polls again before it waits for anything else, so no waker is needed.
         poll_fn(|_| match self.is_empty() {
             true => Poll::Ready(()),
@@ -30,12 +40,32 @@ impl FrameSlot {
         watch.micros()
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    /// Whether a delivery may end with [`go_live`](Self::go_live).
+    pub fn can_go_live(&self) -> bool {
+        self.slot().can_go_live
     }
 
-    fn take(&self) -> Option<Bytes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Completes once a delivery may end with [`go_live`](Self::go_live), if it could not before.
+    pub async fn until_live_is_possible(&self) {
+        // The connection polls the delivery after it has allowed this, so no waker is needed.
+        poll_fn(|_| match self.can_go_live() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await;
+    }
+
+    /// Leaves the stream to the connection, as the last act of a delivery.
+    pub fn go_live(&self, live: LiveStream) {
+        self.slot().live = Some(Box::new(live));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.slot().frame.is_none()
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -46,6 +76,23 @@ pub struct FrameStream {
 }
 
 impl FrameStream {
+    /// The frames of `deliver`.
+    pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(FrameSlot) -> F) -> Self {
+        let slot = FrameSlot::default();
+        let delivery = deliver(slot.clone());
+        FrameStream { slot, delivery: Some(Box::pin(delivery)) }
+    }
+
+    /// Lets the delivery end with a live stream, which the caller then continues.
+    pub fn allow_live(&self) {
+        self.slot.slot().can_go_live = true;
+    }
+
+    /// The live stream with which the delivery has ended.
+    pub fn take_live(&self) -> Option<Box<LiveStream>> {
+        self.slot.slot().live.take()
+    }
+
     /// The next frame; `None` after the last one.
     pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let over = match &mut self.delivery {
@@ -55,7 +102,7 @@ impl FrameStream {
         if over {
             self.delivery = None;
         }
-        match self.slot.take() {
+        match self.slot.slot().frame.take() {
             Some(frame) => Poll::Ready(Some(frame)),
             None if over => Poll::Ready(None),
             None => Poll::Pending,
@@ -103,9 +150,7 @@ pub struct EventBody(FrameStreamHandle);
 impl EventBody {
     /// A body filled by `deliver`.
     pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(FrameSlot) -> F) -> Self {
-        let slot = FrameSlot::default();
-        let delivery = deliver(slot.clone());
-        let frames = Some(FrameStream { slot, delivery: Some(Box::pin(delivery)) });
+        let frames = Some(FrameStream::new(deliver));
         EventBody(FrameStreamHandle(Arc::new(Mutex::new(Held { frames, has_begun: false }))))
     }
 

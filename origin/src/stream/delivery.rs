@@ -3,6 +3,9 @@
 //! A stream has a position in the journal and no other state of its own. Replayed and live frames continue from the same position: from the
 //! journal while the ring does not reach back to the position, then from the ring. So no operation is lost or repeated between replay and
 //! live delivery.
+//!
+//! A stream that has delivered everything needs no task of its own. Where its connection can do so, the delivery ends with a [`LiveStream`],
+//! which [`live`](crate::http::transport::live) keeps for as long as the client keeps up, and [`resume`] continues afterwards.
 
 use super::alarm::Alarm;
 use super::body::FrameSlot;
@@ -26,11 +29,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// A client counts as not reading if a frame is not taken within this many microseconds; shorter waits are bursts.
-const STALLED_MICROS: u64 = 100_000;
+pub const STALLED_MICROS: u64 = 100_000;
 /// Maximum number of frames taken from the ring at once.
-const BATCH_FRAMES: usize = 32;
+pub const BATCH_FRAMES: usize = 32;
 /// Delay before a checkpoint frame reports skipped operations to the client, so that many skipped operations share one frame.
-const CHECKPOINT_DELAY: Duration = Duration::from_secs(1);
+pub const CHECKPOINT_DELAY: Duration = Duration::from_secs(1);
 /// Longest time without a frame.
 const MAX_SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64);
 /// Maximum number of operations fetched from the journal for one stream. The stream then ends with a cursor, and the client continues from
@@ -66,11 +69,30 @@ pub struct Subscription {
     pub lease: StreamLease,
 }
 
+/// A stream that has delivered everything there is: its position, and nothing that a waiting stream does not need.
+#[derive(Debug)]
+pub struct LiveStream {
+    pub sources: Arc<StreamSources>,
+    /// As in [`Subscription`].
+    pub vault: Option<Arc<str>>,
+    pub lease: StreamLease,
+    /// Everything up to this position was delivered or skipped.
+    pub at: u64,
+    /// The last position that was sent to the client.
+    pub announced: u64,
+    /// When the next heartbeat is due by the service's clock.
+    pub heartbeat_at: Timestamp,
+    /// Time since the last frame.
+    pub silent: Stopwatch,
+    /// Time since the first skipped operation that no frame has reported to the client.
+    pub passing: Option<Stopwatch>,
+}
+
 /// A running stream.
 struct Delivery {
     sources: Arc<StreamSources>,
     out: FrameSlot,
-    vault: Option<String>,
+    vault: Option<Arc<str>>,
     extent: Extent,
     lease: StreamLease,
     /// Everything up to this position was delivered or skipped.
@@ -95,8 +117,13 @@ struct Delivery {
     passing: Option<Stopwatch>,
 }
 
-/// Marker error: the stream ends, and its last frame was already sent.
-struct StreamEnd;
+/// Why a delivery ends.
+enum DeliveryEnd {
+    /// The stream ends, and its last frame was already sent.
+    Over,
+    /// The stream has delivered everything there is, and its connection can go on without a task.
+    Live,
+}
 
 /// Delivers `subscription` until the client disconnects or the stream must end.
 pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, out: FrameSlot) {
@@ -107,7 +134,7 @@ pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, ou
     let mut delivery = Delivery {
         sources,
         out,
-        vault,
+        vault: vault.map(Arc::from),
         extent,
         lease,
         at,
@@ -124,17 +151,55 @@ pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, ou
     if let Some(gap) = &start.gap {
         delivery.count(gap);
     }
-    // The stream has already sent its last frame, so the error needs no handling.
-    let _ = delivery.run(Bytes::from(frames::opening(asked.as_deref(), &start)), signals).await;
+    let opening = Bytes::from(frames::opening(asked.as_deref(), &start));
+    let end = async {
+        delivery.send(opening).await?;
+        delivery.run(signals).await
+    };
+    let end = end.await;
+    delivery.finish(end);
+}
+
+/// Continues a live stream until the client disconnects, the stream must end, or it is live again. `has_stalled` says that the client did
+/// not read for [`STALLED_MICROS`].
+pub async fn resume(live: LiveStream, has_stalled: bool, out: FrameSlot) {
+    let LiveStream { sources, vault, lease, at, announced, heartbeat_at, silent, passing } = live;
+    let signals = sources.journal.signals();
+    // The range of the journal is read anew before it is used.
+    let extent = Extent { floor: Cursor::new(0), tail: Cursor::new(at), jumps: Vec::new() };
+    let mut delivery = Delivery {
+        sources,
+        out,
+        vault,
+        extent,
+        lease,
+        at,
+        announced,
+        replay_to: 0,
+        replayed: 0,
+        fetched: 0,
+        heartbeat_at,
+        silent,
+        has_sent: false,
+        alarm: Alarm::default(),
+        passing,
+    };
+    let end = async {
+        if has_stalled && delivery.is_behind() {
+            delivery.overflow().await?;
+        }
+        delivery.run(signals).await
+    };
+    let end = end.await;
+    delivery.finish(end);
 }
 
 impl Delivery {
-    async fn run(&mut self, opening: Bytes, mut signals: watch::Receiver<u64>) -> Result<(), StreamEnd> {
-        self.send(opening).await?;
+    async fn run(&mut self, mut signals: watch::Receiver<u64>) -> Result<(), DeliveryEnd> {
         let mut leaving: Option<(Stopwatch, Duration)> = None;
         loop {
             if self.lease.must_end() {
-                return Err(StreamEnd);
+                return Err(DeliveryEnd::Over);
             }
             // The signal is marked as seen before the ring is read, so an operation appended later is a new signal.
             signals.mark_unchanged();
@@ -147,7 +212,7 @@ impl Delivery {
             }
             let left = leaving.map(|(since, wait)| wait.saturating_sub(since.elapsed()));
             if left == Some(Duration::ZERO) {
-                return Err(StreamEnd);
+                return Err(DeliveryEnd::Over);
             }
             if !more {
                 self.rest(&mut signals, left).await?;
@@ -155,8 +220,16 @@ impl Delivery {
         }
     }
 
+    /// Leaves a live stream to the connection. Otherwise the stream has already sent its last frame, and nothing is left to do.
+    fn finish(self, end: Result<(), DeliveryEnd>) {
+        if let Err(DeliveryEnd::Live) = end {
+            let Delivery { sources, out, vault, lease, at, announced, heartbeat_at, silent, passing, .. } = self;
+            out.go_live(LiveStream { sources, vault, lease, at, announced, heartbeat_at, silent, passing });
+        }
+    }
+
     /// The next frames, from the ring or from the journal.
-    async fn next(&mut self) -> Result<Batch, StreamEnd> {
+    async fn next(&mut self) -> Result<Batch, DeliveryEnd> {
         loop {
             if let Some(batch) = self.sources.journal.ring.after(self.at, self.vault.as_deref(), BATCH_FRAMES) {
                 self.fetched = 0;
@@ -178,7 +251,7 @@ impl Delivery {
 
     /// Continues at the window's floor if the journal no longer contains the position, or after `missing` if the operations up to that
     /// number no longer exist.
-    async fn begin_again(&mut self, missing: Option<Cursor>) -> Result<(), StreamEnd> {
+    async fn begin_again(&mut self, missing: Option<Cursor>) -> Result<(), DeliveryEnd> {
         let (Extent { floor, tail, jumps }, at) = (&self.extent, Cursor::new(self.at));
         let start = Window { floor: *floor, tail: *tail, jumps }.start(Resume::After(at));
         // Nothing can be delivered from a position whose operations are missing, even inside the window.
@@ -194,7 +267,7 @@ impl Delivery {
         self.checkpoint().await
     }
 
-    async fn hand_out(&mut self, batch: Batch) -> Result<(), StreamEnd> {
+    async fn hand_out(&mut self, batch: Batch) -> Result<(), DeliveryEnd> {
         let frames = batch.frames.len() as u64;
         for (seq, frame) in batch.frames {
             if seq <= self.replay_to {
@@ -226,7 +299,7 @@ impl Delivery {
     }
 
     /// Ends a replay that exceeds the limit of one connection; the client reconnects with the cursor.
-    async fn truncate(&mut self) -> Result<(), StreamEnd> {
+    async fn truncate(&mut self) -> Result<(), DeliveryEnd> {
         self.checkpoint().await?;
         let tail = self.sources.journal.ring.tail().max(self.replay_to);
         self.end_with(Gap::replay_truncated(Cursor::new(self.at), Cursor::new(tail))).await
@@ -237,12 +310,12 @@ impl Delivery {
     }
 
     /// Ends the stream of a client that reads too slowly. Sends at most `MAX_QUEUED_FRAMES` more frames, then a gap frame.
-    async fn overflow(&mut self) -> Result<(), StreamEnd> {
+    async fn overflow(&mut self) -> Result<(), DeliveryEnd> {
         let mut room = MAX_QUEUED_FRAMES;
         while room > 0 {
             // `send` checks the lease too, but is not called for a page without frames for this stream.
             if self.lease.must_end() {
-                return Err(StreamEnd);
+                return Err(DeliveryEnd::Over);
             }
             let batch = self.next().await?;
             let is_whole = batch.frames.len() <= room;
@@ -264,7 +337,7 @@ impl Delivery {
     }
 
     /// Waits for a signal, or until a heartbeat, a checkpoint or the end of the stream is due.
-    async fn rest(&mut self, signals: &mut watch::Receiver<u64>, left: Option<Duration>) -> Result<(), StreamEnd> {
+    async fn rest(&mut self, signals: &mut watch::Receiver<u64>, left: Option<Duration>) -> Result<(), DeliveryEnd> {
         let now = self.sources.clock.now();
         if std::mem::take(&mut self.has_sent) {
             self.heartbeat_at = now.plus_seconds(i64::from(HEARTBEAT_SECONDS));
@@ -282,29 +355,34 @@ impl Delivery {
             }
             wait = wait.min(CHECKPOINT_DELAY.saturating_sub(passed));
         }
+        let is_live = left.is_none() && self.at >= self.replay_to;
+        if is_live && self.out.can_go_live() {
+            return Err(DeliveryEnd::Live);
+        }
         // The next round determines what ended the wait. The minimum wait avoids a busy loop while a test clock is stopped.
         tokio::select! {
             biased;
             _ = signals.changed() => {}
+            () = self.out.until_live_is_possible(), if is_live => {}
             () = self.alarm.within(wait.max(MIN_WAIT)) => {}
         }
         Ok(())
     }
 
-    async fn checkpoint(&mut self) -> Result<(), StreamEnd> {
+    async fn checkpoint(&mut self) -> Result<(), DeliveryEnd> {
         (self.announced, self.passing) = (self.at, None);
         self.send(Bytes::from(frames::checkpoint(Cursor::new(self.at)))).await.map(drop)
     }
 
-    async fn failed<T>(&mut self, error: &StoreError) -> Result<T, StreamEnd> {
+    async fn failed<T>(&mut self, error: &StoreError) -> Result<T, DeliveryEnd> {
         tracing::warn!(%error, at = self.at, "a replay could not be read");
         self.end_with(Gap::replay_failed(Cursor::new(self.announced))).await
     }
 
-    async fn end_with<T>(&mut self, gap: Gap) -> Result<T, StreamEnd> {
+    async fn end_with<T>(&mut self, gap: Gap) -> Result<T, DeliveryEnd> {
         self.count(&gap);
         self.send(Bytes::from(frames::gap(&gap))).await?;
-        Err(StreamEnd)
+        Err(DeliveryEnd::Over)
     }
 
     fn count(&self, gap: &Gap) {
@@ -312,9 +390,9 @@ impl Delivery {
     }
 
     /// Sends a frame, which also postpones the heartbeat. A stream that must end sends nothing more, not even frames already read.
-    async fn send(&mut self, frame: Bytes) -> Result<u64, StreamEnd> {
+    async fn send(&mut self, frame: Bytes) -> Result<u64, DeliveryEnd> {
         if self.lease.must_end() {
-            return Err(StreamEnd);
+            return Err(DeliveryEnd::Over);
         }
         self.has_sent = true;
         Ok(self.out.send(frame).await)
@@ -323,7 +401,7 @@ impl Delivery {
 
 /// Time until a heartbeat is due for a stream that has been silent for `silent`. The service's clock decides, but the maximum silence also
 /// holds in real time, because the service's clock may be set back.
-fn silence_left(now: Timestamp, heartbeat_at: Timestamp, silent: Duration) -> Duration {
+pub fn silence_left(now: Timestamp, heartbeat_at: Timestamp, silent: Duration) -> Duration {
     let by_clock = heartbeat_at.as_micros().saturating_sub(now.as_micros()).max(0);
     Duration::from_micros(by_clock.unsigned_abs()).min(MAX_SILENCE.saturating_sub(silent))
 }

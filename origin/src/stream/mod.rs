@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`admission`] | leases: at most 200 streams per key and 5 per end viewer, across all processes |
 //! | [`maintenance`] | releases leases, renews this process's liveness, ends the streams of revoked keys |
-//! | [`delivery`] | one stream from `ready` to its end: a position in the journal's ring |
+//! | [`delivery`] | one stream from `ready` to its end: a position in the journal's ring. Once it has delivered everything, it waits without a task ([`live`](crate::http::transport::live)) |
 //! | `alarm` | the timer of a stream |
 //! | [`pages`] | reads from the journal what the ring no longer contains |
 //! | [`body`] | a delivery as an HTTP body, written no faster than it is read |

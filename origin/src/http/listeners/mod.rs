@@ -119,7 +119,7 @@ async fn open(
         }
     };
     let held = server.limits.at(listener).clone();
-    http1::serve(held, socket, closed, move |peer, line, request| {
+    http1::serve(held, server.live.clone(), socket, closed, move |peer, line, request| {
         let server = server.clone();
         async move { pipeline::answer(&server, Ingress { listener, peer: peer.ip(), line, nonce: None }, request).await }
     })

@@ -48,6 +48,8 @@ pub struct Connections {
     held: Mutex<Held>,
     head_bytes: AtomicUsize,
     warned_at: AtomicU64,
+    /// Notified when the last connection has closed.
+    emptied: Notify,
     pub meters: Meters,
 }
 
@@ -94,6 +96,12 @@ pub(in crate::http) struct ConnectionEntry {
     is_over: Notify,
 }
 
+impl fmt::Debug for ConnectionSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConnectionSlot")
+    }
+}
+
 impl fmt::Debug for ConnectionEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "connection {} of the {} listener", self.number, self.listener.name)
@@ -131,6 +139,7 @@ impl Connections {
             held: Mutex::default(),
             head_bytes: AtomicUsize::new(0),
             warned_at: AtomicU64::new(0),
+            emptied: Notify::new(),
             meters: Meters::default(),
         })
     }
@@ -154,6 +163,17 @@ impl Connections {
     /// Whether `peer` is known: it sent an authenticated request lately, or is in the allow list.
     pub fn is_known(&self, peer: IpAddr) -> bool {
         self.held().is_known(self, ClientNet::of(peer), self.seconds())
+    }
+
+    /// Completes once no connection is open.
+    pub(in crate::http) async fn until_empty(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.held().is_empty() {
+                return;
+            }
+            emptied.await;
+        }
     }
 
     /// A slot for a connection from `peer`; `None` if it is refused.
@@ -304,6 +324,10 @@ impl Held {
         Some(line)
     }
 
+    fn is_empty(&self) -> bool {
+        self.strangers.is_empty() && self.unproved.is_empty() && self.proved.is_empty()
+    }
+
     fn remember(&mut self, peer: ClientNet, now: u64) {
         if self.known_peers.len() >= MAX_KNOWN_PEERS && !self.known_peers.contains_key(&peer) {
             let first = self.known_peers.iter().min_by_key(|(_, until)| **until).map(|(peer, _)| *peer);
@@ -385,7 +409,12 @@ impl ConnectionSlot {
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         if let Some(entry) = self.0.entry() {
-            entry.listener.held().remove(entry.number);
+            let mut held = entry.listener.held();
+            held.remove(entry.number);
+            if held.is_empty() {
+                entry.listener.emptied.notify_waiters();
+            }
+            drop(held);
             entry.head_came();
         }
     }

@@ -5,9 +5,11 @@
 
 use crate::http::transport::connection_state::{ConnectionState, Limits, Step};
 use crate::http::transport::connections::{ConnectionSlot, Connections};
+use crate::http::transport::live::{HandedBack, LiveConnection, LiveStreams};
 use crate::http::transport::socket::Socket;
 use crate::stream::body::FrameStream;
-use axum::body::Body;
+use crate::stream::delivery::{LiveStream, resume};
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, StatusCode};
@@ -26,6 +28,7 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -49,19 +52,30 @@ const DRAIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_sec
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
 /// Accepts connections until `closed`, as many as `held` has room for, and answers their requests with `answer`. Returns when the
-/// last connection has finished.
-pub async fn serve<C, W, A, F>(held: Arc<Connections>, listener: TcpListener, closed: C, answer: A)
-where
+/// last connection has finished. Streams that have delivered everything are kept by `live`.
+pub async fn serve<C, W, A, F>(
+    held: Arc<Connections>,
+    live: Arc<LiveStreams>,
+    listener: TcpListener,
+    closed: C,
+    answer: A,
+) where
     C: Fn() -> W,
     W: Future<Output = ()> + Send + 'static,
     A: Fn(SocketAddr, ConnectionState, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
-    serve_within(LIMITS, held, listener, closed, answer).await;
+    serve_within(LIMITS, held, Some(live), listener, closed, answer).await;
 }
 
-async fn serve_within<C, W, A, F>(limits: Limits, held: Arc<Connections>, listener: TcpListener, closed: C, answer: A)
-where
+async fn serve_within<C, W, A, F>(
+    limits: Limits,
+    held: Arc<Connections>,
+    live: Option<Arc<LiveStreams>>,
+    listener: TcpListener,
+    closed: C,
+    answer: A,
+) where
     C: Fn() -> W,
     W: Future<Output = ()> + Send + 'static,
     A: Fn(SocketAddr, ConnectionState, Request) -> F + Clone + Send + Sync + 'static,
@@ -76,7 +90,7 @@ where
             accepted = listener.accept() => match accepted {
                 // A refused connection is closed at once: waiting in the kernel's queue, it would delay others.
                 Ok((stream, peer)) => if let Some(slot) = held.take(peer.ip()) {
-                    connections.spawn(converse(limits, slot, stream, peer, closed(), answer.clone()));
+                    connections.spawn(converse(limits, slot, live.clone(), stream, peer, closed(), answer.clone()));
                 },
                 Err(error) if is_peer_error(&error) => {}
                 Err(error) => {
@@ -88,6 +102,8 @@ where
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
+    // Live streams have no task here. They end as the others do.
+    let _ = timeout(DRAIN.1, held.until_empty()).await;
 }
 
 fn is_peer_error(error: &io::Error) -> bool {
@@ -98,6 +114,7 @@ fn is_peer_error(error: &io::Error) -> bool {
 async fn converse<A, F>(
     limits: Limits,
     slot: ConnectionSlot,
+    live: Option<Arc<LiveStreams>>,
     stream: TcpStream,
     peer: SocketAddr,
     closed: impl Future<Output = ()>,
@@ -143,17 +160,58 @@ async fn converse<A, F>(
     }
     let mut socket = connection.into_parts().io.into_inner();
     let Some(frames) = socket.frames.take() else { return };
-    let mut pouring = pin!(pour(socket, frames));
+    let mut pouring = pin!(pour(socket, frames, live.is_some()));
     tokio::select! {
-        _ = pouring.as_mut() => return,
-        () = closed => {}
+        poured = pouring.as_mut() => if let (Ok(Some(poured)), Some(live)) = (poured, live) {
+            keep(live, slot, poured, limits.write_timeout);
+        },
+        () = closed => {
+            let _ = timeout(DRAIN.1, pouring).await;
+        }
     }
-    let _ = timeout(DRAIN.1, pouring).await;
+}
+
+/// A stream that has delivered everything there is, and its socket.
+type Poured = (Socket, Box<LiveStream>);
+
+/// Hands a live stream over to the threads that hold such streams. It keeps a task if they cannot.
+fn keep(live: Arc<LiveStreams>, slot: ConnectionSlot, (socket, stream): Poured, write_timeout: Duration) {
+    // The connection is broken if its socket cannot be taken from the runtime.
+    let Ok(socket) = socket.into_std() else { return };
+    let connection = LiveConnection { stream, socket, slot, write_timeout };
+    let (runtime, again) = (Handle::current(), Arc::downgrade(&live));
+    let tasks = runtime.clone();
+    let back = move |handed: HandedBack| {
+        if let Some(live) = again.upgrade() {
+            runtime.spawn(go_on(Some(live), handed));
+        }
+    };
+    let back: Arc<dyn Fn(HandedBack) + Send + Sync> = Arc::new(back);
+    if let Err(connection) = live.keep(connection, &back) {
+        tasks.spawn(go_on(None, HandedBack { connection, rest: Bytes::new(), has_stalled: false }));
+    }
+}
+
+/// Continues a live stream as a task, until it ends or is live again; without `live` it keeps its task.
+async fn go_on(live: Option<Arc<LiveStreams>>, handed: HandedBack) {
+    let HandedBack { connection: LiveConnection { stream, socket, slot, write_timeout }, rest, has_stalled } = handed;
+    let Ok(socket) = TcpStream::from_std(socket) else { return };
+    let mut socket = Socket::new(socket, slot.line().clone(), write_timeout);
+    if socket.write_all(&rest).await.is_err() {
+        return;
+    }
+    let frames = FrameStream::new(|out| resume(*stream, has_stalled, out));
+    if let (Ok(Some(poured)), Some(live)) = (pour(socket, frames, live.is_some()).await, live) {
+        keep(live, slot, poured, write_timeout);
+    }
 }
 
 /// Continues a stream whose response has begun: writes its frames as chunks until it ends or the client disconnects. Between two
-/// frames the stream holds no buffer.
-async fn pour(mut socket: Socket, mut frames: FrameStream) -> io::Result<()> {
+/// frames the stream holds no buffer. If `may_go_live`, this also ends once the stream has delivered everything there is, and returns it.
+async fn pour(mut socket: Socket, mut frames: FrameStream, may_go_live: bool) -> io::Result<Option<Poured>> {
+    if may_go_live {
+        frames.allow_live();
+    }
     loop {
         let mut out = Vec::new();
         let is_over = poll_fn(|cx| {
@@ -172,18 +230,22 @@ async fn pour(mut socket: Socket, mut frames: FrameStream) -> io::Result<()> {
             Poll::Ready(Ok(false))
         })
         .await?;
-        if is_over {
+        let live = if is_over { frames.take_live() } else { None };
+        if is_over && live.is_none() {
             out.extend_from_slice(b"0\r\n\r\n");
         }
         socket.write_all(&out).await?;
+        if let Some(stream) = live {
+            return Ok(Some((socket, stream)));
+        }
         if is_over {
-            return socket.shutdown().await;
+            return socket.shutdown().await.map(|()| None);
         }
     }
 }
 
 /// Appends `frame` as a chunk (RFC 9112, section 7.1).
-fn chunk(frame: &[u8], out: &mut Vec<u8>) {
+pub(in crate::http) fn chunk(frame: &[u8], out: &mut Vec<u8>) {
     // An empty chunk would end the body.
     if !frame.is_empty() {
         out.extend_from_slice(format!("{:x}\r\n", frame.len()).as_bytes());
@@ -197,7 +259,6 @@ mod tests {
     use super::*;
     use crate::http::transport::listener_limits::Bounds;
     use crate::stream::body::EventBody;
-    use axum::body::Bytes;
     use rds_engine::clock::Stopwatch;
     use std::sync::atomic::Ordering::Relaxed;
     use tokio::io::AsyncReadExt;
@@ -242,7 +303,7 @@ mod tests {
             let waiting = gate.clone();
             let answer =
                 move |_, line: ConnectionState, _: Request| std::future::ready(two_frames(&line, waiting.clone()));
-            let serving = tokio::spawn(serve(roomy(), listener, std::future::pending, answer));
+            let serving = tokio::spawn(serve_within(LIMITS, roomy(), None, listener, std::future::pending, answer));
             client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
             let mut got = Vec::new();
             while !got.ends_with(b"one\r\n") && !got.ends_with(b"0\r\n\r\n") {
@@ -267,7 +328,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let answer =
             move |_, _: ConnectionState, _: Request| std::future::ready(Response::new(Body::from(vec![b'x'; bytes])));
-        (tokio::spawn(serve_within(limits, held, listener, std::future::pending, answer)), address)
+        (tokio::spawn(serve_within(limits, held, None, listener, std::future::pending, answer)), address)
     }
 
     /// Sends a request and reads the response, whose body is one byte.

@@ -7,4 +7,5 @@ mod connections_tests;
 pub mod held_bytes;
 pub mod http1;
 pub mod listener_limits;
+pub mod live;
 pub mod socket;

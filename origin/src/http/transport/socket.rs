@@ -37,6 +37,11 @@ impl Socket {
         Socket { stream, line, write_timeout, is_capped: false, stalled: None, frames: None }
     }
 
+    /// The socket without the runtime.
+    pub(in crate::http) fn into_std(self) -> io::Result<std::net::TcpStream> {
+        self.stream.into_std()
+    }
+
     fn cap(&mut self) {
         if self.is_capped || !self.line.is_streaming() {
             return;

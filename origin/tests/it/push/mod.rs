@@ -9,3 +9,4 @@ pub mod stream_bounds;
 pub mod stream_cursors;
 pub mod stream_delivery;
 pub mod stream_faults;
+pub mod stream_live;

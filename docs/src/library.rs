@@ -12,7 +12,7 @@ static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/packed"));
 
 include!(concat!(env!("OUT_DIR"), "/places.rs"));
 
-/// The unpacked content, about three million bytes. A host opens the library once, on the first request for a document.
+/// The unpacked content, about four million bytes. A host opens the library once, on the first request for a document.
 #[derive(Debug)]
 pub struct Library(Vec<u8>);
 

@@ -16,8 +16,8 @@ use worker::js_sys::{Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{AbortSignal, RequestInit, Response};
 
-/// Maximum total size of the kept assets, in bytes: room for all documents, which are about three million bytes.
-const MAX_KEPT_BYTES: usize = 4 << 20;
+/// Maximum total size of the kept assets, in bytes: room for all documents, which are about four million bytes, and as much again.
+const MAX_KEPT_BYTES: usize = 8 << 20;
 /// Timeout of the binding in milliseconds.
 const TIMEOUT_MILLIS: u32 = 5_000;
 
@@ -29,7 +29,7 @@ extern "C" {
     fn fetch(this: &Binding, url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
 }
 
-/// The kept assets, most recent first.
+/// The kept assets, the one read last first.
 #[derive(Debug, Default)]
 pub struct Assets(RefCell<VecDeque<(&'static Asset, Uint8Array)>>);
 
@@ -39,7 +39,7 @@ impl Assets {
         self.0.borrow().iter().find(|(known, _)| known.name == asset.name).map(|(_, content)| content.clone())
     }
 
-    /// Keeps the content of `asset`, and drops the oldest ones if there is no room.
+    /// Keeps the content of `asset`, and drops those that were read first if there is no room.
     pub fn keep(&self, asset: &'static Asset, content: &Uint8Array) {
         let mut kept = self.0.borrow_mut();
         kept.retain(|(known, _)| known.name != asset.name);

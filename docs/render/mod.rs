@@ -53,8 +53,14 @@ impl Document {
     }
 }
 
+/// The SHA-256 in hexadecimal.
+pub fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The first 24 digits of the hash.
 fn fingerprint(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    hash(bytes).chars().take(24).collect()
 }
 
 /// Every document of the site. `here` is this crate's folder, `contract` the OpenAPI document.

@@ -2,6 +2,10 @@
 //!
 //! `build.rs` generates the pages from `openapi/openapi.json`, the guides in `guides/` and the constants of `shared`.
 //!
+//! The crate is a table of names, headers and ETags. The content of each file is an [`Asset`]: the build script writes it to the folder `assets`
+//! of its output, from where the Worker's deployment takes it. The feature `bodies` also compiles all content in, for programs that have no
+//! such folder.
+//!
 //! # Invariants
 //!
 //! - Pages are rendered at build time; nothing is read or rendered at run time. Every page is readable without scripts and loads nothing from
@@ -10,11 +14,19 @@
 //! - Only the worker that reads scores again may send requests to other hosts, and sends them to those that the user names.
 #![no_std]
 
-extern crate alloc;
+#[cfg(feature = "bodies")]
+mod library;
+#[cfg(feature = "bodies")]
+pub use library::Library;
 
-use alloc::vec::Vec;
-use core::ops::Range;
-use ruzstd::decoding::FrameDecoder;
+/// The content of a file, stored under a name that is its hash. Content that changes gets another name, so a table always matches its files.
+#[derive(Debug)]
+pub struct Asset {
+    /// The SHA-256 of the content in hexadecimal.
+    pub name: &'static str,
+    /// Size of the content in bytes.
+    pub size: usize,
+}
 
 /// A page, or a file that pages load.
 #[derive(Debug)]
@@ -24,8 +36,7 @@ pub struct Document {
     pub media_type: &'static str,
     /// Strong ETag.
     pub etag: &'static str,
-    /// Position of its content in the unpacked library.
-    place: Range<usize>,
+    pub asset: Asset,
     /// `Cache-Control`: clients revalidate pages each time, but may cache files, because pages load files by URLs that contain a fingerprint.
     cache_control: &'static str,
     /// `Content-Security-Policy`.
@@ -33,34 +44,6 @@ pub struct Document {
 }
 
 include!(concat!(env!("OUT_DIR"), "/documents.rs"));
-
-/// The content of all documents, concatenated and compressed together because pages resemble each other.
-static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/packed"));
-
-/// The unpacked documents, about three million bytes. A host opens the library once, on the first request for a document.
-#[derive(Debug)]
-pub struct Library(Vec<u8>);
-
-impl Library {
-    /// Unpacks the documents. In a damaged program, where unpacking fails, every document is empty.
-    pub fn open() -> Self {
-        let mut all = Vec::with_capacity(UNPACKED);
-        if FrameDecoder::new().decode_all_to_vec(PACKED, &mut all).is_err() {
-            all.clear();
-        }
-        Library(all)
-    }
-
-    /// The content of `document`.
-    pub fn body(&self, document: &Document) -> &[u8] {
-        self.0.get(document.place.clone()).unwrap_or_default()
-    }
-
-    /// The OpenAPI document, byte for byte as committed. It is compressed together with the pages, which repeat most of it.
-    pub fn contract(&self) -> &[u8] {
-        self.0.get(CONTRACT).unwrap_or_default()
-    }
-}
 
 /// The document with this name.
 pub fn find(name: &str) -> Option<&'static Document> {

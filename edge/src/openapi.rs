@@ -1,33 +1,18 @@
-//! The OpenAPI document. It is compiled in, so it is served even while the origin is down.
+//! The OpenAPI document. It is served without the origin, also while the origin is down.
 
-use crate::origin_link::signed_call::ReadHeaders;
-use crate::pages;
-use crate::respond::{Answer, Content, Served};
+use crate::assets;
+use crate::respond::Reply;
+use rds_docs::{OPENAPI, OPENAPI_ETAG};
 use rds_shared::route::Route;
-use rds_shared::wire::etag::EtagBuilder;
 use rds_shared::wire::headers::{self, XCache};
-use std::rc::Rc;
 
-thread_local! {
-    /// ETag and body, computed once per isolate.
-    static DOCUMENT: (String, Rc<[u8]>) =
-        pages::with_contract(|document| (EtagBuilder::of(document).strong(), Rc::from(document)));
-}
-
-/// The OpenAPI document as a response of `route`.
-pub fn answer(route: &Route) -> Answer {
-    let (etag, body) = DOCUMENT.with(|(etag, body)| (etag.clone(), Rc::clone(body)));
-    let headers = ReadHeaders::read(|name| match name {
-        "content-type" => Some(headers::JSON.to_owned()),
-        "cache-control" => route.cache.beyond.map(str::to_owned),
-        "etag" => Some(etag.clone()),
-        _ => None,
-    });
-    let served = Served {
-        x_cache: XCache::Bypass,
-        age: None,
-        cache_status: "rds-edge; detail=\"built-in\"".to_owned(),
-        is_outdated: false,
-    };
-    Answer::Content(Content { status: 200, headers, body, served })
+/// The OpenAPI document as a reply of `route`, or 304 if the caller already has it.
+pub(crate) fn represent(route: &Route, if_none_match: Option<&str>) -> Reply {
+    let headers = [
+        ("etag", OPENAPI_ETAG),
+        ("cache-control", route.cache.beyond.unwrap_or(headers::NO_STORE)),
+        (headers::X_CACHE, XCache::Bypass.as_str()),
+        (headers::CACHE_STATUS, "rds-edge; detail=\"built-in\""),
+    ];
+    assets::represent(&OPENAPI, headers::JSON, OPENAPI_ETAG, headers, if_none_match)
 }

@@ -5,7 +5,6 @@ use crate::cache::{Memory, key};
 use crate::config::Config;
 use crate::guard::Remembered;
 use crate::identify::Identified;
-use crate::openapi;
 use crate::origin_link::breaker::Breaker;
 use crate::origin_link::signed_call;
 use crate::pages;
@@ -117,7 +116,7 @@ pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate
         Exchange { request_id, own_origin, head, if_none_match, verdict, privacy, route, ignored, fail_safe };
     let answer = answer.unwrap_or_else(Answer::Error);
     let is_counted = route.is_some_and(|route| context.is_counted(route, &answer));
-    let reply = respond::finish(answer, exchange);
+    let reply = context.with_asset(respond::finish(answer, exchange), exchange).await;
     if is_counted {
         context.count(reply.status);
     }
@@ -232,7 +231,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
         let answer = match route.cache.is_kept() {
             _ if route.streams() => self.streamed(&asked).await,
-            _ if route.id == RouteId::OpenApi => openapi::answer(route),
+            _ if route.id == RouteId::OpenApi => Answer::OpenApi(route),
             true if route.id == RouteId::DecisionVerify => self.verified(&asked, asked.found.param(0)).await,
             true => self.kept(&asked).await,
             false if route.id == RouteId::Ready => self.ready(&asked).await,

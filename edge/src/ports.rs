@@ -9,6 +9,7 @@ use crate::origin_link::signed_call::{Call, OriginAnswer};
 use crate::tag_versions::{TagMessage, TagReply};
 use core::net::IpAddr;
 use core::time::Duration;
+use rds_docs::Asset;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::TagVersions;
@@ -64,6 +65,10 @@ pub enum NoAnswer {
     Unreachable(String),
 }
 
+/// Why an asset could not be loaded, for the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AssetFault(pub String);
+
 /// The longest timeout that the host enforces. Code that allows a call more time must enforce that limit itself.
 pub const MAX_HOST_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -87,6 +92,9 @@ pub trait Host {
 
     /// Removes a response from the data centre's cache, after the reply was sent.
     fn forget(&self, key: &str);
+
+    /// Loads an asset and keeps it for the reply. Content of another size or hash than the asset's is a fault.
+    async fn load_asset(&self, asset: &'static Asset) -> Result<(), AssetFault>;
 
     /// Probes the origin independently of the current request and reports the outcome to this isolate's breaker. `request_id` is the
     /// request that caused the probe, for the log; `limit` is the probe's timeout.

@@ -1,8 +1,8 @@
 //! Builds every response; the only place that sets response headers.
 
 use crate::origin_link::signed_call::ReadHeaders;
-use crate::pages;
-use rds_docs::Document;
+use crate::{openapi, pages};
+use rds_docs::{Asset, Document};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{cors, gate};
 use rds_shared::model::health::FailSafeMode;
@@ -31,6 +31,8 @@ pub enum Answer {
     Document(&'static Document),
     /// The documentation's page for a missing page, with status 404.
     NoPage(&'static Document),
+    /// The OpenAPI document, for its route.
+    OpenApi(&'static Route),
     /// A short text written by the edge, or a redirect.
     Plain(Plain),
     /// An error raised by the edge.
@@ -135,9 +137,34 @@ pub struct Reply {
     /// Every header, by lower-case name.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// `None` for a response without a body.
-    pub body: Option<Rc<[u8]>>,
-    /// Whether the body is the stream kept by the host.
-    pub streams: bool,
+    pub body: Option<ReplyBody>,
+}
+
+/// The body of a response.
+#[derive(Debug, Clone)]
+pub enum ReplyBody {
+    Bytes(Rc<[u8]>),
+    /// A file of the deployment, loaded and kept by the host.
+    Asset(&'static Asset),
+    /// The origin's stream, kept by the host.
+    Stream,
+}
+
+impl ReplyBody {
+    /// Its size in bytes, unless it is a stream.
+    fn size(&self) -> Option<usize> {
+        match self {
+            ReplyBody::Bytes(bytes) => Some(bytes.len()),
+            ReplyBody::Asset(asset) => Some(asset.size),
+            ReplyBody::Stream => None,
+        }
+    }
+}
+
+impl From<Vec<u8>> for ReplyBody {
+    fn from(bytes: Vec<u8>) -> Self {
+        ReplyBody::Bytes(bytes.into())
+    }
 }
 
 /// Builds the response.
@@ -145,15 +172,16 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
     let mut reply = match answer {
         Answer::Preflight => preflight(exchange),
         Answer::Content(content) => represent(content, exchange),
-        Answer::Stream(headers) => stream(&headers, exchange),
+        Answer::Stream(headers) => stream(&headers),
         Answer::Document(document) => pages::represent(document, exchange.if_none_match),
         Answer::NoPage(document) => no_page(document),
+        Answer::OpenApi(route) => openapi::represent(route, exchange.if_none_match),
         Answer::Plain(plain) => plain_reply(plain),
         Answer::Error(error) => refuse(&error, exchange),
-        Answer::Done => Reply { status: 204, headers: Vec::new(), body: None, streams: false },
+        Answer::Done => Reply { status: 204, headers: Vec::new(), body: None },
         Answer::Known(versions) => {
             let headers = vec![(headers::TAGS, Cow::Owned(versions.to_text()))];
-            Reply { status: 204, headers, body: None, streams: false }
+            Reply { status: 204, headers, body: None }
         }
     };
     reply.put(headers::REQUEST_ID, exchange.request_id.to_string());
@@ -172,9 +200,9 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
         reply.put("access-control-expose-headers", cors::EXPOSED_HEADERS);
     }
     if exchange.head
-        && let Some(body) = reply.body.take()
+        && let Some(size) = reply.body.take().and_then(|body| body.size())
     {
-        reply.put("content-length", body.len().to_string());
+        reply.put("content-length", size.to_string());
     }
     reply
 }
@@ -210,7 +238,7 @@ fn no_page(document: &'static Document) -> Reply {
 /// Builds a short text or a redirect. The response is not cacheable, because the root's response depends on `Accept`.
 fn plain_reply(plain: Plain) -> Reply {
     let Plain { status, content_type, location, body } = plain;
-    let mut reply = Reply { status, headers: Vec::new(), body: Some(body.into_bytes().into()), streams: false };
+    let mut reply = Reply { status, headers: Vec::new(), body: Some(body.into_bytes().into()) };
     reply.put("content-type", content_type);
     reply.put("cache-control", headers::NO_STORE);
     if let Some(target) = location {
@@ -220,7 +248,7 @@ fn plain_reply(plain: Plain) -> Reply {
 }
 
 fn preflight(exchange: Exchange<'_>) -> Reply {
-    let mut reply = Reply { status: 204, headers: Vec::new(), body: None, streams: false };
+    let mut reply = Reply { status: 204, headers: Vec::new(), body: None };
     if exchange.own_origin.is_some() {
         reply.put("access-control-allow-methods", cors::ALLOWED_METHODS);
         reply.put("access-control-allow-headers", cors::ALLOWED_HEADERS);
@@ -231,7 +259,7 @@ fn preflight(exchange: Exchange<'_>) -> Reply {
 
 fn refuse(error: &ApiError, exchange: Exchange<'_>) -> Reply {
     let body = error.to_json(exchange.request_id).into_bytes();
-    let mut reply = Reply { status: error.status(), headers: Vec::new(), body: Some(body.into()), streams: false };
+    let mut reply = Reply { status: error.status(), headers: Vec::new(), body: Some(body.into()) };
     reply.put("content-type", headers::JSON);
     reply.put("cache-control", headers::NO_STORE);
     if let Some(seconds) = error.retry_after {
@@ -252,8 +280,8 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
     let unchanged = status == 200
         && exchange.if_none_match.zip(passed.get("etag")).is_some_and(|(given, ours)| etag::if_none_match(given, ours));
     let mut reply = match unchanged {
-        true => Reply { status: 304, headers: Vec::new(), body: None, streams: false },
-        false => Reply { status, headers: Vec::new(), body: Some(body), streams: false },
+        true => Reply { status: 304, headers: Vec::new(), body: None },
+        false => Reply { status, headers: Vec::new(), body: Some(ReplyBody::Bytes(body)) },
     };
     for (name, value) in passed.iter() {
         // RFC 9110, section 15.4.5: a 304 carries the headers that a cache needs and none that describe a body.
@@ -292,8 +320,8 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
 }
 
 /// A stream is not cacheable and must not be buffered.
-fn stream(passed: &ReadHeaders, exchange: Exchange<'_>) -> Reply {
-    let mut reply = Reply { status: 200, headers: Vec::new(), body: None, streams: !exchange.head };
+fn stream(passed: &ReadHeaders) -> Reply {
+    let mut reply = Reply { status: 200, headers: Vec::new(), body: Some(ReplyBody::Stream) };
     for (name, value) in passed.iter() {
         reply.put(name, value.to_owned());
     }

@@ -9,7 +9,7 @@ import { isTheEdges, signedAnswer } from "./link.mjs";
 import { hostileRequest, sendRaw } from "./hostile.mjs";
 import { Edge, SECRET, sha256, sleep, until } from "./stack.mjs";
 
-const stack = JSON.parse(process.env.RDS_EDGE_STACKS).at(-1);
+const stack = JSON.parse(process.env.RDS_EDGE_STACKS)[5];
 const seed = Number(process.env.RDS_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const requests = Number(process.env.RDS_FUZZ_REQUESTS ?? 3_000);
 const edge = new Edge(stack);

@@ -1,9 +1,10 @@
-// A second isolate of the Worker. Its calls to Durable Objects are counted, and those to the tag versions can be made to fail.
+// A second isolate of the Worker. Its calls to Durable Objects are counted, those to the tag versions can be made to fail, and its assets can be
+// unbound.
 
 import worker from "./entry.mjs";
 
 const asked = { KEYS: 0, EPOCHS: 0 };
-let broken = false;
+let [broken, unbound] = [false, false];
 
 /** A Durable Object namespace that counts the calls to its objects. */
 const counted = (name, namespace) => ({
@@ -28,7 +29,11 @@ export default {
       broken = request.method === "PUT";
       return new Response(null, { status: 204 });
     }
+    if (pathname === "/unbound") {
+      unbound = request.method === "PUT";
+      return new Response(null, { status: 204 });
+    }
     const bindings = Object.keys(asked).map((name) => [name, counted(name, env[name])]);
-    return worker.fetch(request, { ...env, ...Object.fromEntries(bindings) }, ctx);
+    return worker.fetch(request, { ...env, ...Object.fromEntries(bindings), ...(unbound && { ASSETS: undefined }) }, ctx);
   },
 };

@@ -139,7 +139,7 @@ pub(crate) fn is_conditional(route: &Route) -> bool {
     route.cache.is_kept() || route.cache.beyond.is_some() || is_file(route)
 }
 
-/// Whether the route serves files of the documentation, which are built into the program.
+/// Whether the route serves files of the documentation, which are part of the release.
 fn is_file(route: &Route) -> bool {
     matches!(route.id, RouteId::Docs | RouteId::DocsFile)
 }

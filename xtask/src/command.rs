@@ -50,7 +50,19 @@ pub fn described(command: &Command) -> String {
 /// # Errors
 /// If the command cannot start, fails or exceeds `limit`, or if a stop is requested. The error contains the last lines of the
 /// output.
-pub fn run(step: &mut Step, mut command: Command, log: &Path, limit: Duration) -> Result<()> {
+pub fn run(step: &mut Step, command: Command, log: &Path, limit: Duration) -> Result<()> {
+    run_and_read(step, command, log, limit, |_| false)
+}
+
+/// Like [`run`]. `read` gets each line of the output, and returns whether the line is a message for it and not for people. Such lines are
+/// neither shown nor logged.
+pub fn run_and_read(
+    step: &mut Step,
+    mut command: Command,
+    log: &Path,
+    limit: Duration,
+    mut read: impl FnMut(&str) -> bool,
+) -> Result<()> {
     let words = described(&command);
     let mut log_file = append_to(log)?;
     writeln!(log_file, "$ {words}")?;
@@ -59,6 +71,7 @@ pub fn run(step: &mut Step, mut command: Command, log: &Path, limit: Duration) -
     let mut tail = VecDeque::with_capacity(TAIL_LINES);
     let status = loop {
         match lines.recv_timeout(POLL) {
+            Ok(line) if read(&line) => {}
             Ok(line) => {
                 writeln!(log_file, "{line}")?;
                 step.tick(&line);

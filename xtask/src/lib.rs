@@ -5,6 +5,7 @@
 //! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`sbom`], [`fuzz`] and [`bench`]
 //! implement the verbs of the same names.
 
+mod assets;
 pub mod bench;
 pub mod campaign;
 pub mod circles;

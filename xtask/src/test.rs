@@ -152,9 +152,9 @@ fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     let lay_out =
         |bundle: &wasm::Bundle, number: u16| lay_out_edge(bundle, &folder.path.join(number.to_string()), number);
     // One Worker for each group of tests: ordinary tests, tests that kill the Worker, two isolates, decisions, busy keys, hostile clients,
-    // the replica.
+    // the replica, pages.
     let stacks: Vec<_> =
-        [0, 1, 2, 3, 4, 5, 7].map(|number| lay_out(&bundle, number)).into_iter().collect::<Result<_>>()?;
+        [0, 1, 2, 3, 4, 5, 7, 8].map(|number| lay_out(&bundle, number)).into_iter().collect::<Result<_>>()?;
     let panicking = lay_out(&wasm::build_unmetered(cache)?, 6)?;
     let suite = workspace::root().join("edge/tests");
     let mut node = node_tests(&suite);

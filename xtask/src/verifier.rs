@@ -13,7 +13,7 @@ use crate::provision::{npm, require_node, tools, wasm_toolchain};
 use crate::{wasm, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(1800);
-/// Maximum size of the package after gzip, in bytes. It is embedded in the Worker and downloaded by browsers.
+/// Maximum size of the package after gzip, in bytes. It is an asset of the Worker, and browsers download it.
 const MAX_GZIPPED: u64 = 260_000;
 /// WebAssembly features that the module may use: only those that browsers have supported for years.
 const FEATURES: [&str; 6] = [
@@ -65,7 +65,7 @@ pub fn print_sizes() -> Result<()> {
 
 /// Builds the package, or returns the existing one if no input has changed.
 ///
-/// The crate `rds-docs` embeds these files, so crates that depend on it must be built afterwards.
+/// The crate `rds-docs` takes these files as assets, so crates that depend on it must be built afterwards.
 pub fn build(cache: &Cache) -> Result<PathBuf> {
     require_node()?;
     let toolchain = wasm_toolchain::find(cache, wasm_toolchain::Target::Wasm)?;

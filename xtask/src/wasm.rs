@@ -1,4 +1,5 @@
-//! The Worker bundle: the crate's `entry.mjs`, `build/index.js` and `build/index_bg.wasm`; rebuilt only when an input has changed.
+//! The Worker bundle: the crate's `entry.mjs`, `build/index.js`, `build/index_bg.wasm` and the files in `build/assets`; rebuilt only when an
+//! input has changed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,20 +8,19 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::command;
 use crate::console::Step;
 use crate::provision::cache::{Cache, remove};
 use crate::provision::wasm_toolchain::{self, Target, Toolchain};
 use crate::provision::{npm, require_node, tools};
-use crate::{verifier, workspace};
+use crate::{assets, command, verifier, workspace};
 
-/// Maximum size of the bundle after gzip, in bytes. About a quarter of it is the verifier, which its pages contain.
-const MAX_GZIPPED: u64 = 1_300_000;
+/// Maximum size of the bundle's modules after gzip, in bytes. The content of pages is in assets, which an isolate does not load when it starts.
+const MAX_GZIPPED: u64 = 1_000_000;
 const TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// Arguments of cargo, wasm-bindgen, wasm-opt and esbuild. The generated script instantiates the module and can replace a broken
 /// instance; this is needed because the runtime keeps an isolate whose Wasm has trapped.
-const CARGO: [&str; 3] = ["build", "--locked", "--lib"];
+const CARGO: [&str; 4] = ["build", "--locked", "--lib", "--message-format=json-render-diagnostics"];
 const BINDGEN: [&str; 6] = [
     "--target",
     "module",
@@ -103,16 +103,28 @@ pub struct Bundle {
     pub script: PathBuf,
     /// The compiled crate.
     pub module: PathBuf,
+    /// The folder of the files that the Worker reads through its binding `ASSETS`.
+    pub assets: PathBuf,
 }
 
 impl Bundle {
     /// A bundle in the folder layout of a deployment: `entry.mjs` next to `build/`.
     pub fn in_folder(folder: &Path) -> Self {
         let build = folder.join("build");
-        Self { entry: folder.join("entry.mjs"), script: build.join("index.js"), module: build.join("index_bg.wasm") }
+        Self::of(folder.join("entry.mjs"), &build)
     }
 
-    /// Each file with the name by which it is imported; the main module comes first.
+    /// The bundle with this main module, and the other files in the folder `build`.
+    fn of(entry: PathBuf, build: &Path) -> Self {
+        Self {
+            entry,
+            script: build.join("index.js"),
+            module: build.join("index_bg.wasm"),
+            assets: build.join("assets"),
+        }
+    }
+
+    /// Each module with the name by which it is imported; the main module comes first.
     pub fn files(&self) -> [(&'static str, &Path); 3] {
         [("entry.mjs", &self.entry), ("build/index.js", &self.script), ("build/index_bg.wasm", &self.module)]
     }
@@ -133,6 +145,9 @@ pub fn run() -> Result<()> {
     if total > MAX_GZIPPED {
         bail!("the bundle must be at most {MAX_GZIPPED} bytes after gzip, but is {total}");
     }
+    let files = assets::files(&bundle.assets)?;
+    let sizes: Vec<_> = files.iter().map(|file| Ok(std::fs::metadata(file)?.len())).collect::<Result<_>>()?;
+    println!("{:<20}{:>12}   in {} files", "assets", sizes.iter().sum::<u64>(), files.len());
     verifier::print_sizes()
 }
 
@@ -198,11 +213,7 @@ impl Plan {
         let root = workspace::root();
         let source = root.join(from.folder);
         let into = source.join(variant.output);
-        let bundle = Bundle {
-            entry: source.join("entry.mjs"),
-            script: into.join("index.js"),
-            module: into.join("index_bg.wasm"),
-        };
+        let bundle = Bundle::of(source.join("entry.mjs"), &into);
         let inputs = [".cargo", "Cargo.toml", "Cargo.lock", "chain", "shared", "docs", "openapi", from.folder]
             .map(|name| root.join(name));
         // The programs' arguments are part of the fingerprint, because they change the output, too.
@@ -225,6 +236,7 @@ impl Plan {
         std::fs::read_to_string(self.stamp()).is_ok_and(|last| last == self.fingerprint)
             && self.bundle.script.is_file()
             && self.bundle.module.is_file()
+            && self.bundle.assets.is_dir()
     }
 }
 
@@ -251,7 +263,8 @@ fn build_into(cache: &Cache, from: Crate, variant: &Variant) -> Result<Bundle> {
     let mut cargo = plan.toolchain.cargo();
     cargo.args(CARGO).args(["--profile", variant.profile, "--package", package]);
     cargo.args(["--target", Target::Wasm.triple(), "--features", variant.features]);
-    command::run(&mut step, cargo, &log, TIMEOUT)?;
+    let mut sources = assets::Sources::default();
+    command::run_and_read(&mut step, cargo, &log, TIMEOUT, |line| sources.read(line))?;
     let compiled = workspace::wasm_target().join(Target::Wasm.triple()).join(variant.profile);
 
     let making = into.join(".making");
@@ -276,6 +289,10 @@ fn build_into(cache: &Cache, from: Crate, variant: &Variant) -> Result<Bundle> {
     let script = std::fs::read_to_string(making.join("packed.js"))?.replace("import source ", "import ");
     std::fs::write(&plan.bundle.script, script)?;
     std::fs::rename(&module, &plan.bundle.module)?;
+    let files = sources.replace(&plan.bundle.assets, &making.join("assets"))?;
+    if files == 0 && package == EDGE.package {
+        bail!("no build script wrote the pages that the Worker serves");
+    }
     remove(&making)?;
     std::fs::write(&stamp, plan.fingerprint)?;
     step.done("built");

@@ -111,7 +111,8 @@ extern "C" {
     fn subtle_digest(algorithm: &str, data: &JsValue) -> Result<js_sys::Promise, JsValue>;
 }
 
-async fn digest(buffer: &JsValue) -> Result<BodyDigest, JsValue> {
+/// The SHA-256 of an `ArrayBuffer`.
+pub(super) async fn digest(buffer: &JsValue) -> Result<BodyDigest, JsValue> {
     let digest = JsFuture::from(subtle_digest("SHA-256", buffer)?).await?;
     let bytes = <[u8; 32]>::try_from(Uint8Array::new(&digest).to_vec())
         .map_err(|_| JsValue::from("the runtime's SHA-256 digest is not 32 bytes long"))?;

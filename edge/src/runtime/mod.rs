@@ -2,6 +2,7 @@
 //! Durable Objects of [`crate::guard`] touch JavaScript.
 
 pub mod ambient;
+mod assets;
 mod bodies;
 pub mod calls;
 mod incoming_body;
@@ -16,13 +17,15 @@ use crate::origin_link::calls::{probe_line, report_to_breaker};
 use crate::origin_link::retry::exchange;
 use crate::origin_link::signed_call::{Call, CallStamp, OriginAnswer, UnsignedCall};
 use crate::pipeline::{self, Isolate};
-use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
+use crate::ports::{AssetFault, BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
 use crate::replica::refresh::{begin_due, take_lease};
-use crate::respond::Reply;
+use crate::respond::{Reply, ReplyBody};
 use crate::tag_versions::{TagMessage, TagReply};
 use ambient::{Init, now, random};
+use assets::Assets;
 use bodies::Bodies;
 use core::time::Duration;
+use rds_docs::Asset;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::TagVersions;
@@ -30,6 +33,7 @@ use rds_shared::wire::{RequestId, Timestamp};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use wasm_bindgen::JsValue;
+use worker::js_sys::Uint8Array;
 use worker::web_sys::{Headers, ReadableStream, Request, Response, ResponseInit};
 use worker::{Context, Delay, Env, console_error};
 
@@ -42,6 +46,8 @@ thread_local! {
     static CONFIG: OnceCell<Option<Rc<Config>>> = const { OnceCell::new() };
     /// Bodies already in JavaScript memory.
     static BODIES: Bodies = Bodies::default();
+    /// Assets already in JavaScript memory.
+    static ASSETS: Assets = Assets::default();
     /// Durable Object bindings, the same for every request; if one is missing this stays `None` until the next deployment.
     static OBJECTS: OnceCell<Option<Objects>> = const { OnceCell::new() };
 }
@@ -53,9 +59,9 @@ pub async fn serve(request: &Request, env: &Env, context: &Context) -> worker::R
     let reply = match config(env).zip(objects(env)) {
         Some((config, objects)) => {
             let isolate = ISOLATE.with(Rc::clone);
-            let host = Runtime { config: &config, context, objects, stream: Cell::default() };
+            let host = Runtime { config: &config, env, context, objects, kept: Cell::default() };
             let reply = pipeline::handle(&inbound, &isolate, &config, &host).await;
-            return Ok(response(&reply, host.stream.take())?);
+            return Ok(response(&reply, host.kept.take())?);
         }
         None => pipeline::unconfigured(&inbound, random()),
     };
@@ -86,19 +92,26 @@ fn objects(env: &Env) -> Option<Objects> {
     OBJECTS.with(|objects| objects.get_or_init(find).clone())
 }
 
-/// Builds the runtime's response. A stream passes from the origin to the caller without crossing into Wasm; a caller who disconnects
-/// ends it at the origin.
-fn response(reply: &Reply, stream: Option<ReadableStream>) -> Result<Response, JsValue> {
+/// A body that the host keeps in JavaScript memory, so that it does not cross into Wasm.
+enum Kept {
+    /// The origin's stream. A caller who disconnects ends it at the origin.
+    Stream(ReadableStream),
+    Asset(Uint8Array),
+}
+
+/// Builds the runtime's response. `kept` is the body that the host keeps for it, if any.
+fn response(reply: &Reply, kept: Option<Kept>) -> Result<Response, JsValue> {
     let init: ResponseInit = Init { status: Some(reply.status), ..Init::with(&reply.headers) }.to_js()?;
-    if let Some(stream) = stream.filter(|_| reply.streams) {
-        return Response::new_with_opt_readable_stream_and_init(Some(&stream), &init);
-    }
-    match &reply.body {
-        Some(bytes) => {
-            Response::new_with_opt_buffer_source_and_init(Some(&BODIES.with(|all| all.of(bytes)).into()), &init)
+    let bytes = match (&reply.body, kept) {
+        (None, _) | (Some(ReplyBody::Stream), None) => None,
+        (Some(ReplyBody::Bytes(bytes)), _) => Some(BODIES.with(|all| all.of(bytes))),
+        (Some(ReplyBody::Asset(_)), Some(Kept::Asset(content))) => Some(content),
+        (Some(ReplyBody::Stream), Some(Kept::Stream(stream))) => {
+            return Response::new_with_opt_readable_stream_and_init(Some(&stream), &init);
         }
-        None => Response::new_with_opt_buffer_source_and_init(None, &init),
-    }
+        (Some(ReplyBody::Asset(_) | ReplyBody::Stream), _) => return Err("the host does not have the body".into()),
+    };
+    Response::new_with_opt_buffer_source_and_init(bytes.as_deref(), &init)
 }
 
 /// An incoming request of the runtime.
@@ -143,10 +156,11 @@ impl Inbound for Incoming<'_> {
 /// The runtime, for one request.
 struct Runtime<'a> {
     config: &'a Config,
+    env: &'a Env,
     context: &'a Context,
     objects: Objects,
-    /// The body of the stream opened by this request.
-    stream: Cell<Option<ReadableStream>>,
+    /// The body of this request's reply, if it stays in JavaScript memory.
+    kept: Cell<Option<Kept>>,
 }
 
 impl Host for Runtime<'_> {
@@ -161,7 +175,7 @@ impl Host for Runtime<'_> {
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
         if call.streams {
             let (answer, stream) = calls::open(self.config, call, limit).await?;
-            self.stream.set(stream);
+            self.kept.set(stream.map(Kept::Stream));
             return Ok(answer);
         }
         calls::call(self.config, call, limit).await
@@ -183,6 +197,19 @@ impl Host for Runtime<'_> {
         self.context.wait_until(async move {
             let _ = store::forget(url).await;
         });
+    }
+
+    async fn load_asset(&self, asset: &'static Asset) -> Result<(), AssetFault> {
+        let content = match ASSETS.with(|all| all.get(asset)) {
+            Some(content) => content,
+            None => {
+                let content = assets::fetch(self.env, asset).await?;
+                ASSETS.with(|all| all.keep(asset, &content));
+                content
+            }
+        };
+        self.kept.set(Some(Kept::Asset(content)));
+        Ok(())
     }
 
     fn probe_later(&self, request_id: RequestId, limit: Duration) {

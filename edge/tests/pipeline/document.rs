@@ -1,4 +1,4 @@
-//! The OpenAPI document. It is compiled in, so the edge serves it without calling the origin.
+//! The OpenAPI document, which the edge serves without calling the origin.
 
 use crate::world::*;
 

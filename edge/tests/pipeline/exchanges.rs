@@ -1,9 +1,10 @@
 //! Requests written by tests, and answers given by the origin.
 
 use crate::world::KEY;
+use rds_docs::Library;
 use rds_edge::origin_link::signed_call::{Call, OriginAnswer};
 use rds_edge::ports::{BodyFault, Inbound, Peer};
-use rds_edge::respond::Reply;
+use rds_edge::respond::{Reply, ReplyBody};
 use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest, SIGNED};
 
 #[derive(Clone)]
@@ -133,8 +134,18 @@ impl With for OriginAnswer {
     }
 }
 
+/// The body; empty without one.
+pub fn bytes(reply: &Reply) -> Vec<u8> {
+    match &reply.body {
+        None => Vec::new(),
+        Some(ReplyBody::Bytes(bytes)) => bytes.to_vec(),
+        Some(ReplyBody::Asset(asset)) => Library::open().content(asset).to_vec(),
+        Some(ReplyBody::Stream) => panic!("the host keeps the stream"),
+    }
+}
+
 pub fn text(reply: &Reply) -> String {
-    reply.body.as_ref().map(|body| String::from_utf8(body.to_vec()).unwrap()).unwrap_or_default()
+    String::from_utf8(bytes(reply)).unwrap()
 }
 
 /// The value of `X-Cache`.

@@ -90,7 +90,7 @@ fn the_status_feed_is_down_and_only_the_first_request_waits() {
     for waited in [2_500, 0, 0] {
         let before = world.now().as_millis();
         let reply = world.get("/v1/status");
-        let feed: serde_json::Value = serde_json::from_slice(reply.body.as_ref().unwrap()).unwrap();
+        let feed: serde_json::Value = serde_json::from_slice(&bytes(&reply)).unwrap();
         assert_eq!((reply.status, &feed["status"]), (200, &"down".into()));
         assert_eq!(world.now().as_millis() - before, waited);
     }

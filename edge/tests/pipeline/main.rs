@@ -1,5 +1,6 @@
 //! Black-box tests of the Worker's pipeline, with a scripted caller, origin, cache and clock.
 
+mod assets;
 mod baskets;
 mod cached_responses;
 mod conditions;

@@ -6,7 +6,7 @@ const READY: &str = r#"{"status":"ready","db":"up","cache":"closed"}"#;
 
 fn cache(world: &World) -> String {
     let reply = world.get("/ready");
-    let record: serde_json::Value = serde_json::from_slice(reply.body.as_ref().unwrap()).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&bytes(&reply)).unwrap();
     assert_eq!((reply.status, &record["status"], &record["db"]), (200, &"ready".into(), &"up".into()));
     record["cache"].as_str().unwrap().to_owned()
 }

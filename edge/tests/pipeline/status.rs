@@ -40,7 +40,7 @@ fn an_origin_that_does_not_answer_is_down_and_no_stale_feed_is_served() {
         for _ in 0..3 {
             let reply = world.get(STATUS);
             assert_eq!((reply.status, reply.header("cache-control")), (200, Some("no-store")));
-            let feed: serde_json::Value = serde_json::from_slice(reply.body.as_ref().unwrap()).unwrap();
+            let feed: serde_json::Value = serde_json::from_slice(&bytes(&reply)).unwrap();
             assert_eq!((&feed["status"], &feed["rollup"]), (&"down".into(), &"down".into()));
             assert_eq!(feed["components"][0]["name"], "api");
             assert_eq!(feed["uptime"], serde_json::json!({}));
@@ -55,7 +55,7 @@ fn an_origin_that_answers_with_an_error_is_degraded_not_down() {
         world.origin(move |call| Ok(envelope(status, code, call)));
         let reply = world.get(STATUS);
         assert_eq!(reply.status, 200, "a failure is a status, not an error response");
-        let feed: serde_json::Value = serde_json::from_slice(reply.body.as_ref().unwrap()).unwrap();
+        let feed: serde_json::Value = serde_json::from_slice(&bytes(&reply)).unwrap();
         assert_eq!((&feed["status"], &feed["rollup"]), (&"degraded".into(), &"degraded".into()), "{status}");
         assert_eq!(feed["components"][0]["detail"], "could not be read: the service answered with an error");
         assert_eq!(feed["signals"]["requests_15m"], serde_json::Value::Null, "unknown");

@@ -1,9 +1,10 @@
 //! One isolate with a scripted origin and a clock set by the test.
 
 use crate::exchanges::arrived;
-pub use crate::exchanges::{Ask, With, answer, envelope, page, text, unsigned, x_cache};
+pub use crate::exchanges::{Ask, With, answer, bytes, envelope, page, text, unsigned, x_cache};
 use crate::objects::Objects;
 use crate::replica_object::ReplicaObject;
+use rds_docs::Asset;
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
 use rds_edge::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
@@ -11,7 +12,7 @@ use rds_edge::origin_link::calls::report_to_breaker;
 use rds_edge::origin_link::retry::{CallOutcome, exchange};
 use rds_edge::origin_link::signed_call::{self, Call, CallStamp, OriginAnswer};
 use rds_edge::pipeline::{self, Isolate};
-use rds_edge::ports::{Guards, Host, NoAnswer, Unreachable};
+use rds_edge::ports::{AssetFault, Guards, Host, NoAnswer, Unreachable};
 use rds_edge::replica::refresh::{begin_due, refresh, take_lease};
 use rds_edge::respond::Reply;
 use rds_edge::tag_versions::{TagMessage, TagReply, Withheld};
@@ -60,6 +61,9 @@ pub struct World {
     pub counts_arranged: Cell<usize>,
     /// Whether the origin answers probes but never the requests of callers.
     pub is_slow: Cell<bool>,
+    /// Number of assets that were asked for, found or not.
+    pub assets_asked: Cell<usize>,
+    pub has_assets: Cell<bool>,
     millis: Cell<i64>,
     draws: Cell<u8>,
     script: RefCell<Script>,
@@ -92,6 +96,8 @@ impl World {
             probes_land: Cell::new(true),
             counts_arranged: Cell::default(),
             is_slow: Cell::default(),
+            assets_asked: Cell::default(),
+            has_assets: Cell::new(true),
             millis: Cell::new(START),
             draws: Cell::new(0),
             script: RefCell::new(Box::new(script)),
@@ -258,6 +264,11 @@ impl Host for World {
 
     fn forget(&self, key: &str) {
         self.stored.borrow_mut().remove(key);
+    }
+
+    async fn load_asset(&self, _: &'static Asset) -> Result<(), AssetFault> {
+        self.assets_asked.set(self.assets_asked.get() + 1);
+        self.has_assets.get().then_some(()).ok_or_else(|| AssetFault("ASSETS is not bound".to_owned()))
     }
 
     fn probe_later(&self, _: RequestId, limit: Duration) {

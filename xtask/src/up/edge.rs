@@ -12,9 +12,10 @@ use super::ports::local;
 use super::probe;
 use super::state::State;
 use crate::console::Step;
+use crate::provision::cache::remove;
 use crate::service::{Service, StopRule};
 use crate::wasm::Bundle;
-use crate::workspace;
+use crate::{assets, workspace};
 
 /// A service for workerd's cache protocol, because plain workerd has no cache.
 pub const CACHE_STORE: &str = include_str!("../../assets/cache-store.mjs");
@@ -22,6 +23,8 @@ pub const CACHE_STORE: &str = include_str!("../../assets/cache-store.mjs");
 /// so with V8's defaults this memory grows several times larger before a collection frees it. `bench soak` measures the saving. On
 /// Cloudflare the platform limits the memory of each isolate.
 pub const V8_FLAGS: &str = r#"["--optimize-for-size"]"#;
+/// Folder of the assets, beside the modules.
+const ASSETS: &str = "build/assets";
 const TIMEOUT: Duration = Duration::from_secs(60);
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
 
@@ -129,9 +132,14 @@ pub fn lay_out(folder: &Path, bundle: &Bundle, worker: &Worker<'_>) -> Result<()
     configure(folder, "worker.capnp", bundle, worker)
 }
 
-/// Copies a bundle's files.
+/// Copies a bundle's files. A bundle of a release without assets gets an empty folder, because workerd does not start without it.
 pub fn place(folder: &Path, bundle: &Bundle) -> Result<()> {
-    std::fs::create_dir_all(folder.join("build")).with_context(|| format!("cannot create {}", folder.display()))?;
+    let assets = folder.join(ASSETS);
+    remove(&assets)?;
+    std::fs::create_dir_all(&assets).with_context(|| format!("cannot create {}", assets.display()))?;
+    if bundle.assets.is_dir() {
+        assets::copy(&bundle.assets, &assets)?;
+    }
     for (name, file) in bundle.files() {
         std::fs::copy(file, folder.join(name)).with_context(|| format!("cannot copy {}", file.display()))?;
     }
@@ -165,7 +173,7 @@ pub fn render(worker: &Worker<'_>, files: &[&str]) -> String {
     let mut twin = TwinText::default();
     if let Some(Twin { entry, port, version }) = worker.twin {
         let version = version.unwrap_or(own_version);
-        twin.service = "    (name = \"twin\", worker = .twin),\n".to_owned();
+        twin.service = format!("    (name = \"twin\", worker = .twin),\n{}", disk("twin-assets", version.folder));
         twin.socket = format!("    (name = \"twin\", address = \"{}\", http = (), service = \"twin\"),\n", local(port));
         twin.worker = format!(
             r#"
@@ -174,7 +182,8 @@ const twin :Workerd.Worker = (
 {entry}{modules}  ],
   compatibilityDate = {date},
   bindings = [
-{bindings}{shared}  ],
+{bindings}{shared}    (name = "ASSETS", service = "twin-assets"),
+  ],
   cacheApiOutbound = "cache-store",
 );
 "#,
@@ -190,7 +199,7 @@ const twin :Workerd.Worker = (
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .main),
-{twin_service}    (name = "cache-store", worker = .cacheStore),
+{assets}{twin_service}    (name = "cache-store", worker = .cacheStore),
     (name = "objects", disk = (path = "objects", writable = true)),
     # The origin is on loopback, which workerd counts as private.
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
@@ -206,7 +215,8 @@ const main :Workerd.Worker = (
 {modules}  ],
   compatibilityDate = {date},
   bindings = [
-{bindings}{own}  ],
+{bindings}{own}    (name = "ASSETS", service = "assets"),
+  ],
   durableObjectNamespaces = [
 {namespaces}  ],
   durableObjectStorage = (localDisk = "objects"),
@@ -219,6 +229,7 @@ const cacheStore :Workerd.Worker = (
 );
 {twin_worker}"#,
         address = local(worker.port),
+        assets = disk("assets", own_version.folder),
         twin_service = twin.service,
         twin_socket = twin.socket,
         twin_worker = twin.worker,
@@ -242,6 +253,11 @@ fn modules(folder: &str, files: &[&str]) -> String {
 fn module(folder: &str, file: &str) -> String {
     let kind = if file.ends_with(".wasm") { "wasm" } else { "esModule" };
     format!("    (name = {}, {kind} = embed {}),\n", quoted(file), quoted(&format!("{folder}{file}")))
+}
+
+/// The line for a service that answers a path with the asset of that name.
+fn disk(service: &str, folder: &str) -> String {
+    format!("    (name = {}, disk = (path = {})),\n", quoted(service), quoted(&format!("{folder}{ASSETS}")))
 }
 
 /// The lines for variables and secrets.
@@ -307,6 +323,7 @@ mod tests {
         assert!(text.contains(r#"fromEnvironment = "ASSERTION_KEY""#));
         assert!(text.contains(r#"text = "http://127.0.0.1:1\"), evil""#));
         assert!(text.contains(r#"className = "KeyGuard", uniqueKey"#));
+        assert!(text.contains(r#"(name = "assets", disk = (path = "build/assets"))"#), "read-only");
         assert!(text.contains(r#"(className = "KeyGuard", serviceName = "main")"#), "shared by both isolates");
         assert!(text.contains(&format!("v8Flags = {V8_FLAGS}")), "the memory limit depends on these flags");
     }
@@ -334,5 +351,9 @@ mod tests {
         );
         assert!(twin.contains("2025-12-01") && !twin.contains("localDisk") && !twin.contains("http://a"));
         assert!(twin.contains(r#"(className = "Epochs", serviceName = "main")"#));
+        assert!(main.contains(r#"(name = "assets", disk = (path = "this/build/assets"))"#));
+        assert!(main.contains(r#"(name = "twin-assets", disk = (path = "other/build/assets"))"#));
+        assert!(main.contains(r#"(name = "ASSETS", service = "assets")"#));
+        assert!(twin.contains(r#"(name = "ASSETS", service = "twin-assets")"#));
     }
 }

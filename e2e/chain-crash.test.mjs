@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { World } from '../chain/world/world.mjs';
 import { startNode, startProxy } from './chain-node.mjs';
-import { ended, serveBeside, up } from './private-stack.mjs';
+import { allStarted, ended, serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -66,10 +66,10 @@ const detail = async () => {
 };
 
 before(async () => {
-  [stack, node] = await Promise.all([
+  [stack, node] = await allStarted(
     up('--data', 'demo', '--edge', 'workerd'),
     startNode('--timestamp', String(Math.floor(Date.now() / 1000) - TEN_DAYS)),
-  ]);
+  );
   world = await World.create(node.url);
   database = new pg.Client({ connectionString: stack.database_url });
   await database.connect();

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { World, encode } from '../chain/world/world.mjs';
 import { startNode, startProxy } from './chain-node.mjs';
-import { serveBeside, up } from './private-stack.mjs';
+import { allStarted, serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -61,10 +61,10 @@ async function deposit(vault) {
 }
 
 before(async () => {
-  [stack, node] = await Promise.all([
+  [stack, node] = await allStarted(
     up('--data', 'demo', '--edge', 'workerd'),
     startNode('--timestamp', String(Math.floor(Date.now() / 1000) - TEN_DAYS)),
-  ]);
+  );
   world = await World.create(node.url);
   const hide = (request) => (hidesLogs && request.method === 'eth_getLogs' ? { text: JSON.stringify({ jsonrpc: '2.0', id: request.id, result: [] }) } : undefined);
   operators = await Promise.all([startProxy(node.url), startProxy(node.url, hide)]);

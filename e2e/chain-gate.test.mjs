@@ -11,7 +11,7 @@ import pg from 'pg';
 import { World, encode } from '../chain/world/world.mjs';
 import { startNode, startProxy } from './chain-node.mjs';
 import { verb } from './operator.mjs';
-import { originEnvironment, serveBeside, up } from './private-stack.mjs';
+import { allStarted, originEnvironment, serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -49,10 +49,10 @@ const withoutOverrides = ({ id, method, params }) =>
   (method === 'eth_call' && params.length > 2 ? { text: JSON.stringify({ jsonrpc: '2.0', id, result: '0x' }) } : undefined);
 
 before(async () => {
-  [stack, node] = await Promise.all([
+  [stack, node] = await allStarted(
     up('--data', 'demo', '--edge', 'workerd'),
     startNode('--timestamp', String(Math.floor(Date.now() / 1000) - 10 * DAY)),
-  ]);
+  );
   database = new pg.Pool({ connectionString: originEnvironment(stack).DATABASE_URL });
   world = await World.create(node.url);
   for (const name of ['paused', 'locked', 'minimum']) vaults[name] = await deployVault(`Vault ${name}`);

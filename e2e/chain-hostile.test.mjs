@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { World, encode } from '../chain/world/world.mjs';
 import { startNode, startProxy } from './chain-node.mjs';
-import { serveBeside, up } from './private-stack.mjs';
+import { allStarted, serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -26,10 +26,10 @@ const hostile = {};
 let [stack, node, world, good, operators, origin] = [];
 
 before(async () => {
-  [stack, node] = await Promise.all([
+  [stack, node] = await allStarted(
     up('--data', 'demo', '--edge', 'workerd'),
     startNode('--timestamp', String(Math.floor(Date.now() / 1000) - TEN_DAYS)),
-  ]);
+  );
   world = await World.create(node.url);
   const [deployer, admin_, holder] = world.accounts;
   for (const name of NAMES) {

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { World } from '../chain/world/world.mjs';
 import { startNode, startProxy } from './chain-node.mjs';
 import { verb } from './operator.mjs';
-import { originEnvironment, serveBeside, up } from './private-stack.mjs';
+import { allStarted, originEnvironment, serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -65,7 +65,7 @@ const lie = (request, text) => {
 
 before(async () => {
   const first = Math.floor(Date.now() / 1000) - DAYS * DAY;
-  [stack, node] = await Promise.all([up('--data', 'demo', '--edge', 'workerd'), startNode('--timestamp', String(first))]);
+  [stack, node] = await allStarted(up('--data', 'demo', '--edge', 'workerd'), startNode('--timestamp', String(first)));
   world = new World(node.url);
   await pass(EMPTY_DAYS);
   world = await World.create(node.url);

@@ -13,7 +13,7 @@ import { readAgain } from '../shared/verifier/build/node.js';
 import { AssetThirdParty } from './asset-score.mjs';
 import { startNode } from './chain-node.mjs';
 import { verb } from './operator.mjs';
-import { serveBeside, up } from './private-stack.mjs';
+import { allStarted, serveBeside, up } from './private-stack.mjs';
 import { Packages, Sender, governance } from './protocols.mjs';
 import { until } from './stack.mjs';
 
@@ -50,10 +50,10 @@ async function giveAdminTo(account) {
 }
 
 before(async () => {
-  [stack, node] = await Promise.all([
+  [stack, node] = await allStarted(
     up('--data', 'demo', '--edge', 'workerd'),
     startNode('--timestamp', String(Math.floor(Date.now() / 1000) - TEN_DAYS)),
-  ]);
+  );
   world = new World(node.url);
   world.accounts = await world.rpc('eth_accounts');
   [sender, packages] = [new Sender(world), new Packages(process.env.RDS_PROTOCOLS)];

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startNode } from './chain-node.mjs';
 import { verb } from './operator.mjs';
-import { serveBeside, up } from './private-stack.mjs';
+import { allStarted, serveBeside, up } from './private-stack.mjs';
 import { deployProtocols } from './protocols.mjs';
 import { until } from './stack.mjs';
 
@@ -63,10 +63,10 @@ async function register() {
 }
 
 before(async () => {
-  [stack, node] = await Promise.all([
+  [stack, node] = await allStarted(
     up('--data', 'demo', '--edge', 'workerd'),
     startNode('--timestamp', String(Math.floor(Date.now() / 1000) - TEN_DAYS), '--disable-code-size-limit'),
-  ]);
+  );
   deployed = await deployProtocols(node.url);
   await register();
   const { tokens, feeds, blue } = deployed;

@@ -9,7 +9,7 @@ import { World } from '../chain/world/world.mjs';
 import { readAgain } from '../shared/verifier/build/node.js';
 import { startNode, startProxy } from './chain-node.mjs';
 import { failing, verb } from './operator.mjs';
-import { originEnvironment, serveBeside, up } from './private-stack.mjs';
+import { allStarted, originEnvironment, serveBeside, up } from './private-stack.mjs';
 import { until } from './stack.mjs';
 
 const CHAIN = 31_337;
@@ -30,13 +30,10 @@ const lie = (request, text) => {
 };
 
 before(async () => {
-  // Whichever starts is stopped again, also if the other fails.
-  const started = await Promise.allSettled([
+  [stack, node] = await allStarted(
     up('--data', 'demo', '--edge', 'workerd'),
     startNode('--timestamp', String(Math.floor(Date.now() / 1000) - TEN_DAYS)),
-  ]);
-  [stack, node] = started.map(({ value }) => value);
-  for (const { reason } of started) if (reason) throw reason;
+  );
   world = await World.create(node.url);
   operators = await Promise.all([startProxy(node.url), startProxy(node.url), startProxy(node.url, lie)]);
   const providers = operators.map(({ url }, number) => ({ url, operator: `operator-${number}`, requests_per_second: 10_000 }));

@@ -61,6 +61,15 @@ export function xtask(...words) {
   return child;
 }
 
+/** Resolves to what was started. If one of them fails, the others are stopped: a process that runs keeps the tests from ending. */
+export async function allStarted(...starting) {
+  const outcomes = await Promise.allSettled(starting);
+  const failed = outcomes.find(({ status }) => status === 'rejected');
+  if (!failed) return outcomes.map(({ value }) => value);
+  await Promise.all(outcomes.map(({ value }) => value?.stop()));
+  throw failed.reason;
+}
+
 /** Starts the origin of a stack as `up` does, with some variables changed. */
 export function serve(stack, changed = {}) {
   const child = spawn(stack.origin_bin, ['serve'], { env: { ...originEnvironment(stack), ...changed }, stdio: 'ignore' });

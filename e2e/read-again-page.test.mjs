@@ -8,6 +8,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { World } from '../chain/world/world.mjs';
 import { startNode } from './chain-node.mjs';
 import { launch } from './chromium.mjs';
+import { allStarted } from './private-stack.mjs';
 import { flipped, worldAnswer } from './read-again-world.mjs';
 import { sharedStack } from './stack.mjs';
 
@@ -20,7 +21,8 @@ let [origins, faults] = [new Set(), []];
 const stops = [];
 
 before(async () => {
-  [browser, node, other] = await Promise.all([launch(), startNode(), startNode('--chain-id', '7')]);
+  browser = await launch();
+  [node, other] = await allStarted(startNode(), startNode('--chain-id', '7'));
   answer = await worldAnswer(await World.create(node.url));
 }, { timeout: 120_000 });
 after(async () => {

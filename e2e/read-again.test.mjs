@@ -11,6 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { World } from '../chain/world/world.mjs';
 import { readAgain } from '../shared/verifier/build/node.js';
 import { startNode, startProxy } from './chain-node.mjs';
+import { allStarted } from './private-stack.mjs';
 import { flipped, worldAnswer } from './read-again-world.mjs';
 import { sharedStack } from './stack.mjs';
 
@@ -21,7 +22,7 @@ let [node, other, world, answer] = [];
 const stops = [];
 
 before(async () => {
-  [node, other] = await Promise.all([startNode(), startNode('--chain-id', '7')]);
+  [node, other] = await allStarted(startNode(), startNode('--chain-id', '7'));
   world = await World.create(node.url);
   answer = await worldAnswer(world);
 });

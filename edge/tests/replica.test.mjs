@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { segmentsAnswer, update } from "./replica/documents.mjs";
+import { cache, isOfReplica } from "./replica/origin.mjs";
 import { Edge, Origin, until } from "./stack.mjs";
 
 const stack = JSON.parse(process.env.RDS_EDGE_STACKS)[6];
@@ -20,32 +22,19 @@ const states = new Map(lines.filter(({ version }) => version).map((line) => [lin
 const segments = new Map(lines.filter(({ segment }) => segment).map(({ segment, bytes }) => [segment, bytes]));
 let callers = 0;
 
-const long = (number) => {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64LE(BigInt(number));
-  return bytes;
-};
-/** A length in groups of seven bits, the least significant first; every byte but the last has its highest bit set. */
-const length = (bytes) => Buffer.from(bytes < 128 ? [bytes] : [128 | (bytes & 127), ...length(bytes >> 7)]);
-const part = (hex) => Buffer.concat([length(hex.length / 2), Buffer.from(hex, "hex")]);
+const bytes = (hex) => Buffer.from(hex, "hex");
 
-/** The deltas after version `from`, as an update has them. */
-function deltas(from) {
-  const all = [...states.values()].filter(({ version }) => version > from && version <= origin.version);
-  return Buffer.concat([long(all.length), ...all.map(({ delta }) => part(delta))]);
-}
+/** The deltas after version `from`. */
+const deltas = (from) => [...states.values()].filter(({ version }) => version > from && version <= origin.version).map(({ delta }) => bytes(delta));
 
 /** The origin's side: what leads from the asker's state to the committed version. */
 origin.replica = (path, { have, whole, names }) => {
-  if (path === "/__edge/segments") {
-    const sent = names.map((name) => Buffer.from(segments.get(name) ?? "", "hex"));
-    return Buffer.concat(sent.flatMap((bytes) => [Buffer.from(new Uint32Array([bytes.length]).buffer), bytes]));
-  }
+  if (path === "/__edge/segments") return segmentsAnswer(names.map((name) => bytes(segments.get(name) ?? "")));
   const known = whole ? undefined : [...states.values()].find(({ state }) => state === have);
-  const stamp = part(states.get(origin.version).stamp);
-  if (known?.version === origin.version) return Buffer.concat([stamp, Buffer.from([0])]);
-  if (known && known.version < origin.version) return Buffer.concat([stamp, Buffer.from([1]), deltas(known.version)]);
-  return Buffer.concat([stamp, Buffer.from([2]), part(states.get(1).manifest), deltas(1)]);
+  const stamp = bytes(states.get(origin.version).stamp);
+  if (known?.version === origin.version) return update({ stamp });
+  if (known && known.version < origin.version) return update({ stamp, deltas: deltas(known.version) });
+  return update({ stamp, manifest: bytes(states.get(1).manifest), deltas: deltas(1) });
 };
 
 /** A read from a new address at an isolate. */
@@ -53,8 +42,6 @@ const read = (path, port = stack.port) => {
   callers += 1;
   return edge.get(path, { port, ip: `198.18.${callers >> 8}.${callers & 255}` });
 };
-const cache = ({ headers }) => headers["x-cache"];
-const isOfReplica = ({ headers }) => headers["cache-status"]?.startsWith("rds-replica; hit, ");
 /** The version that a list of vaults was made from, by rows or by the origin. */
 const versionOf = ({ body }) => {
   const { data, version } = JSON.parse(body);

@@ -56,7 +56,10 @@ export class Origin {
   mayKeep = true;
   /** Whether callers' requests get an error of the proxy instead of an answer. */
   isAway = false;
-  /** Answers the replica's Durable Object: path and message to bytes. Without it there is no replica. */
+  /**
+   * Answers the replica's Durable Object: path and message to bytes, to `{ half }` for bytes in whose middle the connection breaks, or to
+   * `{ status }`. Without it there is no replica.
+   */
   replica;
   /** Called after the committed state was read and before the answer is sent. */
   beforeAnswer = async () => {};
@@ -93,12 +96,13 @@ export class Origin {
   async #answer(incoming, response) {
     let body = "";
     for await (const chunk of incoming) body += chunk;
-    const told = (sign) => (status, value, headers = {}) => {
+    const told = (sign) => (status, value, headers = {}, isBroken = false) => {
       const text = value === undefined ? "" : Buffer.isBuffer(value) ? value : JSON.stringify(value);
       const all = { "content-type": "application/json", ...headers };
       const { "x-service-assertion": assertion } = incoming.headers;
       if (sign) all["x-service-answer"] = signedAnswer(SECRET, assertion, status, all, text);
-      response.writeHead(status, all);
+      response.writeHead(status, isBroken ? { ...all, "content-length": text.length } : all);
+      if (isBroken) return response.write(text.subarray(0, text.length >> 1), () => response.destroy());
       response.end(text);
     };
     const [say, proxySays] = [told(true), told(false)];
@@ -123,8 +127,9 @@ export class Origin {
     }
     if (this.isAway) return proxySays(502, undefined, { "content-type": "text/html" });
     if (["/__edge/replica", "/__edge/segments"].includes(incoming.url)) {
-      const bytes = this.replica?.(incoming.url, JSON.parse(body));
-      return bytes ? say(200, bytes) : say(404, {});
+      const answer = this.replica?.(incoming.url, JSON.parse(body)) ?? { status: 404 };
+      if (answer.half) return say(200, answer.half, {}, true);
+      return answer.status ? say(answer.status, {}) : say(200, answer);
     }
     const [, id] = incoming.url.match(/^\/v1\/graph\/decision\/([^/]+)\/verify$/) ?? [];
     if (id) {
@@ -163,6 +168,9 @@ export class Origin {
 
 /** A workerd process in a prepared folder. */
 export class Edge {
+  /** The file in the folder that configures the process. */
+  configuration = "worker.capnp";
+
   constructor({ folder, port, twin }) {
     Object.assign(this, { folder, port, twin, said: "" });
   }
@@ -170,14 +178,15 @@ export class Edge {
   /** Starts the process and waits until `path` is answered with 200. */
   async start(path = "/ready") {
     const environment = { ...process.env, ASSERTION_KEY: `k1:${SECRET}` };
-    this.child = spawn(process.env.RDS_WORKERD, ["serve", "worker.capnp"], { cwd: this.folder, env: environment });
+    this.child = spawn(process.env.RDS_WORKERD, ["serve", this.configuration], { cwd: this.folder, env: environment });
     for (const stream of [this.child.stdout, this.child.stderr]) stream.on("data", (chunk) => (this.said += chunk));
     process.once("exit", () => this.child.kill("SIGKILL"));
     await until("the Worker answers", 30, () => this.get(path).then((reply) => reply.status === 200, () => false));
   }
 
-  /** Kills the process with SIGKILL. */
+  /** Kills the process with SIGKILL, if it runs. */
   async kill() {
+    if (!this.child || this.child.exitCode !== null || this.child.signalCode !== null) return;
     const ended = new Promise((resolve) => this.child.once("exit", resolve));
     this.child.kill("SIGKILL");
     await ended;
@@ -211,15 +220,20 @@ export class Edge {
     return this.#told("/__origin/keys", { digest, record });
   }
 
-  /** Sends changed tag versions, such as `vaults=7`. */
-  tellTags(versions) {
-    return this.#told("/__origin/tags", { versions });
+  /** Sends changed tag versions, such as `vaults=7`, and the chains that are withheld as of these. */
+  tellTags(versions, withheld) {
+    return this.#told("/__origin/tags", { versions, withheld });
+  }
+
+  /** The time by the clock of the Worker, in milliseconds since the Unix epoch. */
+  now() {
+    return Date.now();
   }
 
   #told(path, message) {
     const principal = '{"kind":"origin"}';
     const body = JSON.stringify(message);
-    const seconds = Math.floor(Date.now() / 1000);
+    const seconds = Math.floor(this.now() / 1000);
     const nonce = randomBytes(16).toString("hex");
     const text = `v1\nPOST\n${path}\n${seconds}\n${nonce}\n${sha256(body)}\n${principal}`;
     const signature = createHmac("sha256", Buffer.from(SECRET, "hex")).update(text).digest("hex");

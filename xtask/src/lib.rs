@@ -12,6 +12,7 @@ pub mod circles;
 pub mod command;
 pub mod console;
 pub mod e2e;
+mod edge_stacks;
 pub mod fuzz;
 pub mod layers;
 pub mod lint;

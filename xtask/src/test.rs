@@ -7,18 +7,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use rustix::process::{Pid, test_kill_process};
-use serde_json::json;
 
 use crate::command;
 use crate::console::{Step, heading};
 use crate::provision::cache::{Cache, remove};
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::provision::{self, require_node};
-use crate::up::edge::{self, Binding};
 use crate::up::ports::first_free;
 use crate::up::postgres::{self, Durability, Postgres};
 use crate::up::state::{Secrets, State};
-use crate::{campaign, e2e, tally::Tally, wasm, workspace};
+use crate::{campaign, e2e, edge_stacks, tally::Tally, wasm, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -148,53 +146,13 @@ fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     wasm::run()?;
     tally.passed += 1;
     counted(node_tests(&workspace::root().join("xtask/assets")), tally)?;
-    let (folder, bundle) = (Scratch::new(cache, "edge")?, wasm::build(cache)?);
-    let lay_out =
-        |bundle: &wasm::Bundle, number: u16| lay_out_edge(bundle, &folder.path.join(number.to_string()), number);
-    // One Worker for each group of tests: ordinary tests, tests that kill the Worker, two isolates, decisions, busy keys, hostile clients,
-    // the replica, pages.
-    let stacks: Vec<_> =
-        [0, 1, 2, 3, 4, 5, 7, 8].map(|number| lay_out(&bundle, number)).into_iter().collect::<Result<_>>()?;
-    let panicking = lay_out(&wasm::build_unmetered(cache)?, 6)?;
+    let folder = Scratch::new(cache, "edge")?;
+    let stacks = edge_stacks::lay_out(cache, &folder.path)?;
     let suite = workspace::root().join("edge/tests");
     let mut node = node_tests(&suite);
     node.args(test_files(&suite, only)?);
-    node.env("RDS_WORKERD", provision::npm::workerd(cache)?).env("RDS_EDGE_STACKS", serde_json::to_string(&stacks)?);
-    node.env("RDS_PANICKING_EDGE", panicking.to_string());
+    node.env("RDS_WORKERD", provision::npm::workerd(cache)?).envs(stacks);
     counted(node, tally)
-}
-
-/// Main module of the second isolate, in `edge/tests`.
-const TWIN: &str = "counted.mjs";
-
-/// Copies the Worker's bundle to a folder and writes a configuration with two isolates. The tests themselves act as the origin. Returns
-/// the folder and the ports.
-fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<serde_json::Value> {
-    let port = first_free(24_000 + number * 500, "the Worker")?;
-    let origin = first_free(port + 1, "the scripted origin")?;
-    let twin = first_free(origin + 1, "the Worker's second isolate")?;
-    let bindings = [
-        Binding::variable("ORIGIN_URL", format!("http://127.0.0.1:{origin}")),
-        Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
-        Binding::variable("GRAPH", "1"),
-        // The tests send more concurrent requests than one core answers within a second.
-        Binding::variable("GUARD_TIMEOUT_MS", "20000"),
-        Binding::secret("ASSERTION_KEY", ""),
-    ];
-    edge::lay_out(
-        folder,
-        bundle,
-        &edge::Worker {
-            bindings: &bindings,
-            durable_objects: edge::DURABLE_OBJECTS,
-            port,
-            twin: Some(edge::Twin { entry: Some(TWIN), port: twin, version: None }),
-            compatibility_date: &edge::compatibility_date()?,
-            folder: "",
-        },
-    )?;
-    std::fs::copy(workspace::root().join("edge/tests").join(TWIN), folder.join(TWIN))?;
-    Ok(json!({ "folder": folder, "port": port, "origin": origin, "twin": twin }))
 }
 
 fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {

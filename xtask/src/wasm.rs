@@ -86,11 +86,18 @@ const QUICK: Variant = Variant {
     features: "",
     name: "the Worker bundle, not optimised",
 };
-/// Without rate limits and keys, and with a path that panics: for benchmarks and tests, never deployed.
+/// Without rate limits and keys: for benchmarks, never deployed.
 const UNMETERED: Variant = Variant {
     output: "build/unmetered",
-    features: "unmetered,panic-route",
+    features: "unmetered",
     name: "the Worker bundle without limits",
+    ..DEPLOYED
+};
+/// A stand-in for the next release: its replica has another format, and a path panics. For tests, never deployed.
+const NEXT_RELEASE: Variant = Variant {
+    output: "build/next-release",
+    features: "next-format,panic-route",
+    name: "the Worker bundle of a next release",
     ..DEPLOYED
 };
 
@@ -189,9 +196,14 @@ pub fn build_beside<T: Send>(
     })
 }
 
-/// Builds the variant for benchmarks and tests: without rate limits and keys, and with a path that panics.
+/// Builds the variant for benchmarks, without rate limits and keys.
 pub fn build_unmetered(cache: &Cache) -> Result<Bundle> {
     build_into(cache, EDGE, &UNMETERED)
+}
+
+/// Builds the variant for tests that stands for the next release, with a path that panics.
+pub fn build_next_release(cache: &Cache) -> Result<Bundle> {
+    build_into(cache, EDGE, &NEXT_RELEASE)
 }
 
 /// Builds any Worker crate of the clone into `build/` of its folder. `name` is the name of the step.

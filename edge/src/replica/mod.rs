@@ -21,12 +21,15 @@
 //!
 //! # Invariants
 //!
-//! - A stamp that lacks a change which an earlier stamp includes never replaces it (`edge/tests/pipeline/replica_documents.rs`).
+//! - A stamp that lacks a change which an earlier stamp includes never replaces it (`edge/tests/pipeline/replica_documents.rs`,
+//!   `edge/tests/replica/documents.test.mjs`).
+//! - Two releases with different formats never read each other's rows (`edge/tests/replica/releases.test.mjs`).
 //! - A request that begins after a change was acknowledged gets no older state marked as current (`edge/tests/pipeline/replica.rs`,
-//!   `edge/tests/replica.test.mjs`).
+//!   `edge/tests/replica.test.mjs`, `edge/tests/replica/load.test.mjs`).
 //! - No request waits for an attempt that follows a failed one, so that an absent Durable Object costs requests nothing
 //!   (`edge/tests/pipeline/replica_refresh.rs`).
-//! - No row of a chain that the lease names as withheld is in an answer (`edge/tests/pipeline/replica_withheld.rs`).
+//! - No row of a chain that the lease names as withheld is in an answer (`edge/tests/pipeline/replica_withheld.rs`,
+//!   `edge/tests/replica/outages.test.mjs`).
 
 mod answer;
 pub mod documents;

@@ -150,6 +150,9 @@ impl Inner {
         let store = self.store(config);
         let read = || names.iter().map(|name| store.segment(name)).collect::<Result<Vec<_>, _>>();
         let mut segments = read()?;
+        if store.damaged.get() > 0 {
+            console_error!("{} stored segments of the replica were not what their names say", store.damaged.take());
+        }
         if segments.iter().any(Option::is_none) {
             if let Err(fault) = pull::fetch(store, &Origin { config }, names).await {
                 console_error!("segments of the replica could not be fetched: {fault}");
@@ -194,5 +197,9 @@ impl ReplicaOrigin for Origin<'_> {
 
     async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, PullFault> {
         self.ask(SEGMENTS, &SegmentsAsk { format: FORMAT, names: names.to_vec() }).await
+    }
+
+    fn log(&self, line: &str) {
+        console_error!("{line}");
     }
 }

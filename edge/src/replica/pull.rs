@@ -26,6 +26,8 @@ pub trait ReplicaOrigin {
 
     /// Segments as [`read_parts`] reads them, in the order of `names`; an empty one stands for one that was not sent.
     async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, PullFault>;
+
+    fn log(&self, line: &str);
 }
 
 /// Why a pull failed.
@@ -126,7 +128,7 @@ async fn step<D: ReplicaDisk>(
     Ok(store.take(&update, &opened, asked_at)??)
 }
 
-/// Fetches those of `names` that are not stored. Bytes that are not what their name says are refused and fetched again.
+/// Fetches those of `names` that are not stored. Bytes that are not what their name says are refused, logged and fetched again.
 pub async fn fetch<D: ReplicaDisk>(
     store: &Store<D>,
     origin: &impl ReplicaOrigin,
@@ -140,8 +142,12 @@ pub async fn fetch<D: ReplicaDisk>(
         for names in lacking.chunks(SEGMENTS_PER_CALL) {
             let bytes = origin.segments(names).await?;
             let parts = read_parts(&bytes).unwrap_or_default();
-            let named: Vec<(SegmentName, &[u8])> =
-                names.iter().copied().zip(parts).filter(|(name, part)| SegmentName::of(part) == *name).collect();
+            // An empty part stands for a segment that was not sent.
+            let sent = names.iter().copied().zip(parts).filter(|(_, part)| !part.is_empty());
+            let (named, refused): (Vec<_>, Vec<_>) = sent.partition(|(name, part)| SegmentName::of(part) == *name);
+            for (name, _) in refused {
+                origin.log(&format!("the segment {name} of the origin was refused: it is not what its name says"));
+            }
             store.disk.put_segments(&named)?;
         }
     }

@@ -8,7 +8,7 @@ use crate::guard::DiskFault;
 use rds_shared::access::AssertionKey;
 use rds_shared::access::link::ReplicaAsk;
 use rds_shared::replica::{Delta, Manifest, SegmentName, Stamp, StateId, Step, Update};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Bytes of the deltas since the manifest above which a new manifest is wanted.
@@ -202,6 +202,8 @@ fn bytes<'a>(deltas: impl Iterator<Item = &'a KeptDelta>) -> usize {
 pub struct Store<D> {
     pub disk: D,
     keys: Vec<AssertionKey>,
+    /// Number of stored segments that were not what their names say, since it was last taken.
+    pub damaged: Cell<u64>,
     /// `None` before they are loaded; `Some(None)` if there are none.
     loaded: RefCell<Option<Option<Rc<Kept>>>>,
 }
@@ -209,7 +211,7 @@ pub struct Store<D> {
 impl<D: ReplicaDisk> Store<D> {
     /// The documents on `disk`, sealed with one of `keys`.
     pub fn new(disk: D, keys: Vec<AssertionKey>) -> Self {
-        Store { disk, keys, loaded: RefCell::default() }
+        Store { disk, keys, damaged: Cell::default(), loaded: RefCell::default() }
     }
 
     pub fn keys(&self) -> &[AssertionKey] {
@@ -265,12 +267,13 @@ impl<D: ReplicaDisk> Store<D> {
         Ok(Ok(()))
     }
 
-    /// A stored segment. Bytes that are not what their name says are deleted, so that they are fetched again.
+    /// A stored segment. Bytes that are not what their name says are counted and deleted, so that they are fetched again.
     pub fn segment(&self, name: &SegmentName) -> Result<Option<Vec<u8>>, DiskFault> {
         let Some(bytes) = self.disk.segment(name)? else { return Ok(None) };
         if SegmentName::of(&bytes) == *name {
             return Ok(Some(bytes));
         }
+        self.damaged.set(self.damaged.get().saturating_add(1));
         self.disk.delete_segment(name)?;
         Ok(None)
     }

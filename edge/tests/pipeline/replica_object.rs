@@ -49,6 +49,7 @@ pub struct TestOrigin {
     pub sent: Cell<usize>,
     /// Sends the segments wrong, that many times.
     pub wrong_segments: Cell<usize>,
+    pub log: RefCell<Vec<String>>,
 }
 
 impl ReplicaObject {
@@ -78,6 +79,7 @@ impl TestOrigin {
             asked: Cell::default(),
             sent: Cell::default(),
             wrong_segments: Cell::default(),
+            log: RefCell::default(),
         }
     }
 }
@@ -115,6 +117,10 @@ impl ReplicaOrigin for TestOrigin {
         self.sent.set(self.sent.get() + names.len());
         let bytes = self.documents.borrow().segments_of(names);
         Ok(if counted_down(&self.wrong_segments) { damaged(bytes) } else { bytes })
+    }
+
+    fn log(&self, line: &str) {
+        self.log.borrow_mut().push(line.to_owned());
     }
 }
 

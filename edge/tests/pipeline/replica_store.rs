@@ -128,15 +128,16 @@ fn a_failed_write_leaves_the_earlier_state() {
 }
 
 #[test]
-fn segments_with_wrong_bytes_are_not_stored_but_fetched_again() {
+fn segments_with_wrong_bytes_are_not_stored_but_counted_and_fetched_again() {
     let (disk, origin) = (TestDisk::default(), origin());
     origin.wrong_segments.set(1);
     let store = restarted(&disk);
     assert!(pulled(&store, &origin));
     assert_eq!(&led(&store, None).0, origin.documents.borrow().rows());
+    assert!(origin.log.borrow().iter().any(|line| line.contains("is not what its name says")));
     let (name, _) = disk.segments.borrow().first_key_value().map(|(name, bytes)| (*name, bytes.clone())).unwrap();
     disk.segments.borrow_mut().insert(name, b"damaged on disk".to_vec());
-    assert_eq!(store.segment(&name), Ok(None));
+    assert_eq!((store.segment(&name), store.damaged.get()), (Ok(None), 1));
     assert!(!disk.segments.borrow().contains_key(&name), "so that it is fetched again");
 }
 

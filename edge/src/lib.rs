@@ -25,6 +25,7 @@
 )]
 
 pub mod answer_counts;
+mod asset_reply;
 mod assets;
 pub mod cache;
 mod cache_or_origin;

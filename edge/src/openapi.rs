@@ -1,6 +1,6 @@
 //! The OpenAPI document. It is served without the origin, also while the origin is down.
 
-use crate::assets;
+use crate::asset_reply;
 use crate::respond::Reply;
 use rds_docs::{OPENAPI, OPENAPI_ETAG};
 use rds_shared::route::Route;
@@ -14,5 +14,5 @@ pub(crate) fn represent(route: &Route, if_none_match: Option<&str>) -> Reply {
         (headers::X_CACHE, XCache::Bypass.as_str()),
         (headers::CACHE_STATUS, "rds-edge; detail=\"built-in\""),
     ];
-    assets::represent(&OPENAPI, headers::JSON, OPENAPI_ETAG, headers, if_none_match)
+    asset_reply::represent(&OPENAPI, headers::JSON, OPENAPI_ETAG, headers, if_none_match)
 }

@@ -1,6 +1,6 @@
 //! The documentation. It is served without the origin, also while the origin is down, and is not rate-limited.
 
-use crate::assets;
+use crate::asset_reply;
 use crate::respond::Reply;
 use rds_docs::Document;
 use rds_shared::wire::ApiError;
@@ -16,5 +16,5 @@ pub(crate) fn find(name: Option<&str>) -> Result<&'static Document, ApiError> {
 /// The page as a reply, or 304 if the caller already has it.
 pub(crate) fn represent(document: &'static Document, if_none_match: Option<&str>) -> Reply {
     let Document { asset, media_type, etag, .. } = document;
-    assets::represent(asset, media_type, etag, document.headers(), if_none_match)
+    asset_reply::represent(asset, media_type, etag, document.headers(), if_none_match)
 }

@@ -72,8 +72,7 @@ fn controlled(releases: [&Bundle; 2], folder: &Path, number: u16) -> Result<Valu
         let from = workspace::root().join("edge/tests/replica").join(CONTROLLED);
         std::fs::copy(from, folder.join(name).join(CONTROLLED))?;
     }
-    let versions =
-        names.map(|folder| edge::Version { bindings: &bindings, compatibility_date: &date, folder });
+    let versions = names.map(|folder| edge::Version { bindings: &bindings, compatibility_date: &date, folder });
     let [this, next] = versions;
     for (configuration, first, second) in
         [("worker.capnp", this, this), ("beside.capnp", this, next), ("upgraded.capnp", next, this)]

@@ -87,12 +87,8 @@ const QUICK: Variant = Variant {
     name: "the Worker bundle, not optimised",
 };
 /// Without rate limits and keys: for benchmarks, never deployed.
-const UNMETERED: Variant = Variant {
-    output: "build/unmetered",
-    features: "unmetered",
-    name: "the Worker bundle without limits",
-    ..DEPLOYED
-};
+const UNMETERED: Variant =
+    Variant { output: "build/unmetered", features: "unmetered", name: "the Worker bundle without limits", ..DEPLOYED };
 /// A stand-in for the next release: its replica has another format, and a path panics. For tests, never deployed.
 const NEXT_RELEASE: Variant = Variant {
     output: "build/next-release",

@@ -7,6 +7,7 @@
 //! | [`delivery`] | one stream from `ready` to its end: a position in the journal's ring. Once it has delivered everything, it waits without a task ([`live`](crate::http::transport::live)) |
 //! | `alarm` | the timer of a stream |
 //! | [`pages`] | reads from the journal what the ring no longer contains |
+//! | [`silence`] | when a heartbeat is due |
 //! | [`body`] | a delivery as an HTTP body, written no faster than it is read |
 //!
 //! # Invariants
@@ -24,5 +25,6 @@ pub mod delivery;
 pub mod maintenance;
 pub mod meters;
 pub mod pages;
+pub mod silence;
 
 pub use admission::{StreamLease, Streams};

@@ -16,6 +16,8 @@
 //! refused. A peer that was never seen, such as a balancer after a restart, connects as a stranger. The oldest connections are closed
 //! first, so a new peer has time for its first request, which makes the peer known.
 
+mod slot;
+
 use crate::http::transport::connection_state::ConnectionState;
 use crate::http::transport::listener_limits::{Bounds, Meters};
 use rds_engine::clock::Stopwatch;
@@ -27,6 +29,8 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
+
+pub(in crate::http) use slot::ConnectionSlot;
 
 /// How long a peer stays known after its last authenticated request, in seconds.
 const KNOWN_SECONDS: u64 = 600;
@@ -96,20 +100,11 @@ pub(in crate::http) struct ConnectionEntry {
     is_over: Notify,
 }
 
-impl fmt::Debug for ConnectionSlot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ConnectionSlot")
-    }
-}
-
 impl fmt::Debug for ConnectionEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "connection {} of the {} listener", self.number, self.listener.name)
     }
 }
-
-/// A connection's slot, held while it is open.
-pub(in crate::http) struct ConnectionSlot(ConnectionState);
 
 /// The share that a connection is in, and whether at least half of that share is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,7 +206,7 @@ impl Connections {
             held.strangers.insert(number, line.clone());
             *held.by_stranger.entry(peer).or_default() += 1;
         }
-        Some(ConnectionSlot(line))
+        Some(ConnectionSlot::new(line))
     }
 
     /// Makes room for one more connection of a stranger.
@@ -389,33 +384,5 @@ impl ConnectionEntry {
     /// Stops counting the head: it is complete, or no longer awaited.
     pub(in crate::http) fn head_came(&self) {
         self.listener.head_bytes.fetch_sub(self.head_bytes.swap(0, Relaxed), Relaxed);
-    }
-}
-
-impl ConnectionSlot {
-    pub(in crate::http) fn line(&self) -> &ConnectionState {
-        &self.0
-    }
-
-    /// Completes once the connection has to close, because another connection needs its slot.
-    pub(in crate::http) async fn is_over(&self) {
-        match self.0.entry() {
-            Some(entry) => entry.is_over.notified().await,
-            None => std::future::pending().await,
-        }
-    }
-}
-
-impl Drop for ConnectionSlot {
-    fn drop(&mut self) {
-        if let Some(entry) = self.0.entry() {
-            let mut held = entry.listener.held();
-            held.remove(entry.number);
-            if held.is_empty() {
-                entry.listener.emptied.notify_waiters();
-            }
-            drop(held);
-            entry.head_came();
-        }
     }
 }

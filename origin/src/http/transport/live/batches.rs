@@ -1,6 +1,6 @@
 //! The frames after a position as chunks of HTTP/1.1, encoded once for all streams at the same position with the same filter.
 
-use crate::http::transport::http1::chunk;
+use crate::http::transport::chunked::chunk;
 use crate::journal::ring::Ring;
 use crate::stream::delivery::BATCH_FRAMES;
 use axum::body::Bytes;

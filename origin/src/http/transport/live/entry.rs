@@ -2,9 +2,10 @@
 
 use super::batches::Batches;
 use super::wheel::TICK_MILLIS;
+use crate::http::transport::chunked::chunk;
 use crate::http::transport::connections::ConnectionSlot;
-use crate::http::transport::http1::chunk;
-use crate::stream::delivery::{CHECKPOINT_DELAY, LiveStream, STALLED_MICROS, StreamSources, silence_left};
+use crate::stream::delivery::{CHECKPOINT_DELAY, LiveStream, STALLED_MICROS, StreamSources};
+use crate::stream::silence::silence_left;
 use axum::body::Bytes;
 use mio::net::TcpStream;
 use rds_engine::clock::Stopwatch;

@@ -65,7 +65,9 @@ fn paths(text: &str) -> BTreeSet<&str> {
         word.split_once('/').is_some_and(|(folder, _)| !folder.is_empty() && repository.join(folder).is_dir())
     };
     // These paths exist only after a build, or while a breaking change is prepared.
-    let made = |word: &&str| word.starts_with("target/") || word.ends_with("/build") || *word == "openapi/breaks.json";
+    let made = |word: &&str| {
+        word.starts_with("target/") || word.split('/').any(|part| part == "build") || *word == "openapi/breaks.json"
+    };
     quoted.filter(|word| plain(word) && ours(word) && !word.starts_with('.') && !made(word)).collect()
 }
 

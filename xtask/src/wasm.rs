@@ -89,10 +89,10 @@ const QUICK: Variant = Variant {
 /// Without rate limits and keys: for benchmarks, never deployed.
 const UNMETERED: Variant =
     Variant { output: "build/unmetered", features: "unmetered", name: "the Worker bundle without limits", ..DEPLOYED };
-/// A stand-in for the next release: its replica has another format, and a path panics. For tests, never deployed.
+/// A stand-in for the next release, without rate limits and keys: its replica has another format, and a path panics. For tests, never deployed.
 const NEXT_RELEASE: Variant = Variant {
     output: "build/next-release",
-    features: "next-format,panic-route",
+    features: "unmetered,next-format,panic-route",
     name: "the Worker bundle of a next release",
     ..DEPLOYED
 };

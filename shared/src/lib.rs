@@ -14,6 +14,8 @@
 //! | `schema` | JSON schemas of types with a hand-written `Serialize`; only with the feature `schema` |
 //! | [`select`] | the engine that filters, sorts and pages every list |
 //! | [`read_model`] | the encoded rows of the public lists, and the answers made from them |
+//! | [`replica`] | how these rows travel to another host |
+//! | [`pace`] | long computations in pieces |
 //!
 //! Architecture invariants:
 //! - No clock, no randomness, no I/O: a function that needs the time takes it as an argument.
@@ -44,6 +46,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub mod access;
 pub mod graph;
 pub mod model;
+pub mod pace;
 pub mod push;
 pub mod read_model;
 pub mod replica;

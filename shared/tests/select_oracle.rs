@@ -8,6 +8,7 @@ use rds_shared::rules::high_confidence::is_high_confidence;
 use rds_shared::rules::real_yield::real_yield_share;
 use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;
+use rds_shared::select::Indexed;
 use rds_shared::select::vault_filters::{VaultFilter, VaultSort, VaultSortField};
 use rds_shared::select::vaults::{VaultColumns, VaultIndex, VaultTraits};
 use rds_shared::wire::page::PageRequest;

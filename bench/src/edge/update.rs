@@ -90,7 +90,7 @@ fn described(sent: &Sent, segments: usize) -> String {
 
 /// What the origin sends to a holder of `have`.
 fn ask(market: &Market, have: Option<StateId>, whole: bool) -> Result<Sent> {
-    let ask = ReplicaAsk { format: FORMAT, have, covering: TagVersions::default(), whole };
+    let ask = ReplicaAsk { format: FORMAT, have, covering: TagVersions::default(), whole, holders: None };
     let request = market.message(REPLICA, &serde_json::to_vec(&ask)?)?;
     let answer = http::ask(market.address("origin_edge")?, &request)?;
     ensure!(answer.status == 200, "no update: {}", answer.head);

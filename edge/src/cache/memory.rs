@@ -6,9 +6,11 @@ use std::rc::Rc;
 
 /// Bytes that an isolate has for what it keeps between requests: the cached responses and the replica's rows. The platform ends an isolate at
 /// 128 MB, of which the rest is for requests in progress and the runtime.
-pub const ISOLATE_BYTES: usize = 96 << 20;
-/// Bytes of these for the cached responses.
-pub const RESPONSE_BYTES: usize = 24 << 20;
+pub const ISOLATE_BYTES: usize = 96_000_000;
+/// Bytes of these that the cached responses may take if the rows leave them.
+pub const MAX_RESPONSE_BYTES: usize = 24 << 20;
+/// Bytes of these that the cached responses may take in any case.
+pub const MIN_RESPONSE_BYTES: usize = 8 << 20;
 
 /// Upper bounds of [`Memory`].
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +26,7 @@ struct Bounds {
 impl Default for Bounds {
     /// An entry has at most 512 KB (two bodies of 256 KB).
     fn default() -> Self {
-        Bounds { bytes: RESPONSE_BYTES, entries: 4_096, entry_bytes: 512 << 10 }
+        Bounds { bytes: MAX_RESPONSE_BYTES, entries: 4_096, entry_bytes: 512 << 10 }
     }
 }
 
@@ -56,6 +58,14 @@ impl Memory {
         let slot = self.slots.get_mut(place)?.as_mut()?;
         slot.used = true;
         Some(Rc::clone(&slot.entry))
+    }
+
+    /// Leaves `bytes` of the isolate's memory to the replica's rows, and evicts what no longer fits.
+    pub fn leave(&mut self, bytes: usize) {
+        self.bounds.bytes = ISOLATE_BYTES.saturating_sub(bytes).clamp(MIN_RESPONSE_BYTES, MAX_RESPONSE_BYTES);
+        while self.bytes > self.bounds.bytes {
+            self.evict();
+        }
     }
 
     /// Stores an entry, replacing one under the same key and evicting others as needed. An oversized entry is not stored.
@@ -174,6 +184,21 @@ mod tests {
         assert_eq!((memory.by_key.len(), memory.bytes), (1, bytes - 1_000));
         memory.remove("a");
         assert_eq!((memory.by_key.len(), memory.bytes), (0, 0));
+    }
+
+    #[test]
+    fn responses_make_room_for_rows_down_to_a_minimum() {
+        let mut memory = Memory::default();
+        for number in 0..120 {
+            memory.insert(&number.to_string(), copy(250_000));
+        }
+        let filled = |memory: &Memory| (memory.bytes + 250_000) / 1_000_000;
+        assert!((23..=26).contains(&filled(&memory)), "{} bytes", memory.bytes);
+        for (rows, most) in [(80_000_000, 16_000_000), (96_000_000, MIN_RESPONSE_BYTES), (0, MIN_RESPONSE_BYTES)] {
+            memory.leave(rows);
+            assert!((most - 400_000..=most).contains(&memory.bytes), "{} bytes", memory.bytes);
+        }
+        assert_eq!(memory.bounds.bytes, MAX_RESPONSE_BYTES);
     }
 
     proptest! {

@@ -34,9 +34,9 @@ pub async fn forget(url: String) -> Result<()> {
     Cache::default().delete(url, false).await.map(drop)
 }
 
-/// The URL of the replica's state for documents of `format`.
-pub fn replica_url(host: &str, format: u16) -> String {
-    format!("https://{host}/.replica/{format}")
+/// The URL of a part of the replica's state for documents of `format`.
+pub fn replica_url(host: &str, format: u16, part: u32) -> String {
+    format!("https://{host}/.replica/{format}/{part}")
 }
 
 /// The bytes kept under `url`.

@@ -37,6 +37,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if !read_model::serves(asked.route.id) || !self.host.has_replica() {
             return None;
         }
+        let (families, now) = (read_model::families_of(asked.route.id, &asked.query), self.host.now());
+        self.isolate.replica.borrow_mut().usage.note(families, now);
         let (held, model) = self.current_rows(asked).await?;
         if self.is_closed(asked.route) {
             return None;
@@ -86,7 +88,11 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The question belongs to another request whose future must not be awaited, so each request polls with its own timer.
     async fn current_rows(&self, asked: &OriginRequest) -> Option<(Rc<Held>, Model)> {
         let (mut interval, mut waited) = (MIN_POLL_INTERVAL, Duration::ZERO);
+        let families = read_model::families_of(asked.route.id, &asked.query);
         loop {
+            if self.isolate.replica.borrow().lacks(families) {
+                return None;
+            }
             if let Some(held) = self.held_in(asked, &[Condition::Fresh]) {
                 return self.with_model(asked, held);
             }
@@ -128,6 +134,9 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
 
     fn stale_rows(&self, asked: &OriginRequest) -> Option<(Rc<Held>, Model)> {
         if !read_model::serves(asked.route.id) || !self.host.has_replica() {
+            return None;
+        }
+        if self.isolate.replica.borrow().lacks(read_model::families_of(asked.route.id, &asked.query)) {
             return None;
         }
         let held = self.held_in(asked, &[Condition::Fresh, Condition::Stale])?;

@@ -1,13 +1,14 @@
 //! Sealed documents opened and applied: a holder's rows, one update further.
 
+use super::choice::Sizes;
+use super::segments::Segments;
 use rds_shared::access::AssertionKey;
+use rds_shared::pace::Pace;
 use rds_shared::replica::{
-    Delta, DeltaFault, Family, Kind, Manifest, Row, Rows, SealFault, SegmentFault, SegmentName, Stamp, StateId, Step,
-    Update, open,
+    Delta, DeltaFault, Families, Kind, Manifest, Row, Rows, SealFault, SegmentFault, Stamp, StateId, Step, Update,
+    open, open_slowly,
 };
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 /// Why an update is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,8 +77,29 @@ pub struct Opened {
 #[derive(Debug)]
 pub enum OpenedStep {
     Current,
-    Deltas(Vec<Delta>),
-    Whole { manifest: Box<Manifest>, deltas: Vec<Delta> },
+    Deltas(Vec<PackedDelta>),
+    Whole { manifest: Box<Manifest>, deltas: Vec<PackedDelta> },
+}
+
+/// A delta that was opened and not unpacked.
+#[derive(Debug)]
+pub struct PackedDelta {
+    pub from: StateId,
+    pub to: StateId,
+    bytes: Vec<u8>,
+}
+
+impl PackedDelta {
+    async fn open(sealed: &[u8], keys: &[AssertionKey], pace: &Pace<'_>) -> Result<Self, Fault> {
+        let bytes = open_slowly(Kind::Delta, sealed, keys, pace).await?;
+        let (from, to) = Delta::ends(bytes).ok_or(Fault::Malformed)?;
+        Ok(PackedDelta { from, to, bytes: bytes.to_vec() })
+    }
+
+    /// The delta itself, which takes several times the memory.
+    pub async fn unpack(&self, pace: &Pace<'_>) -> Result<Delta, Fault> {
+        Delta::read(&self.bytes, pace).await.ok_or(Fault::Malformed)
+    }
 }
 
 /// The stamp in a sealed document.
@@ -90,98 +112,112 @@ pub fn manifest(sealed: &[u8], keys: &[AssertionKey]) -> Result<Manifest, Fault>
     Manifest::decode(open(Kind::Manifest, sealed, keys)?).ok_or(Fault::Malformed)
 }
 
-/// The delta in a sealed document.
-pub fn delta(sealed: &[u8], keys: &[AssertionKey]) -> Result<Delta, Fault> {
-    Delta::decode(open(Kind::Delta, sealed, keys)?).ok_or(Fault::Malformed)
-}
-
-fn deltas(sealed: &[Vec<u8>], keys: &[AssertionKey]) -> Result<Vec<Delta>, Fault> {
-    sealed.iter().map(|sealed| delta(sealed, keys)).collect()
+/// The states between which the delta in a sealed document leads.
+pub fn ends_of_delta(sealed: &[u8], keys: &[AssertionKey]) -> Result<(StateId, StateId), Fault> {
+    Delta::ends(open(Kind::Delta, sealed, keys)?).ok_or(Fault::Malformed)
 }
 
 impl Opened {
     /// Opens every document of an update.
-    pub fn of(update: &Update, keys: &[AssertionKey]) -> Result<Self, Fault> {
+    pub async fn of(update: &Update, keys: &[AssertionKey], pace: &Pace<'_>) -> Result<Self, Fault> {
+        let mut deltas = Vec::new();
+        if let Step::Deltas(sealed) | Step::Whole { deltas: sealed, .. } = &update.step {
+            for sealed in sealed {
+                deltas.push(PackedDelta::open(sealed, keys, pace).await?);
+            }
+        }
         let step = match &update.step {
             Step::Current => OpenedStep::Current,
-            Step::Deltas(sealed) => OpenedStep::Deltas(deltas(sealed, keys)?),
-            Step::Whole { manifest: sealed, deltas: others } => {
-                OpenedStep::Whole { manifest: Box::new(manifest(sealed, keys)?), deltas: deltas(others, keys)? }
+            Step::Deltas(_) => OpenedStep::Deltas(deltas),
+            Step::Whole { manifest: sealed, .. } => {
+                OpenedStep::Whole { manifest: Box::new(manifest(sealed, keys)?), deltas }
             }
         };
         Ok(Opened { stamp: stamp(&update.stamp, keys)?, step })
     }
 
-    /// The rows of the stamp's state, for a holder of `rows`, which have the name `state`, and of the segments in `packed`.
-    pub fn rows(&self, held: Option<(&Rows, StateId)>, segments: &Segments) -> Result<Rows, Fault> {
-        let (mut rows, mut state, deltas) = match &self.step {
-            OpenedStep::Current => {
-                let (rows, state) = held.ok_or(Fault::OtherState)?;
-                (rows.clone(), state, &[][..])
-            }
-            OpenedStep::Deltas(deltas) => {
-                let (rows, state) = held.ok_or(Fault::OtherState)?;
-                (rows.clone(), state, deltas.as_slice())
-            }
+    /// The families of a holder that need no segments: the deltas after a manifest lead its rows on.
+    pub fn carried(&self, held: Option<&Content>) -> Families {
+        let OpenedStep::Whole { manifest, deltas } = &self.step else { return Families::NONE };
+        let is_on_the_way =
+            |held: &&Content| held.state == manifest.state || deltas.iter().any(|delta| delta.to == held.state);
+        held.filter(is_on_the_way).map_or(Families::NONE, |held| held.families)
+    }
+
+    /// The rows of the `wanted` families in the stamp's state, from what the holder has and from segments of the manifest.
+    pub async fn content(
+        &self,
+        held: Option<&Content>,
+        wanted: Families,
+        segments: &Segments,
+        pace: &Pace<'_>,
+    ) -> Result<Content, Fault> {
+        // Rows of one state have one name: whatever the update brings, it brings nothing new.
+        if let Some(held) = held.filter(|held| held.state == self.stamp.state && held.families.has_all(wanted)) {
+            return Ok(held.only(wanted));
+        }
+        let (mut content, deltas, mut joining) = match &self.step {
+            OpenedStep::Current => (held.ok_or(Fault::OtherState)?.only(wanted), &[][..], None),
+            OpenedStep::Deltas(deltas) => (held.ok_or(Fault::OtherState)?.only(wanted), deltas.as_slice(), None),
             OpenedStep::Whole { manifest, deltas } => {
-                let rows = manifest.assemble(|name| segments.unpacked.get(name).cloned());
-                (rows.ok_or(Fault::SegmentMissing)?, manifest.state, deltas.as_slice())
+                let families = wanted.without(self.carried(held));
+                let rows = manifest.assemble_only(families, |name| segments.rows(name).cloned(), pace).await;
+                let rows = rows.ok_or(Fault::SegmentMissing)?;
+                let carried = held.map(|held| held.only(wanted)).filter(|_| families != wanted);
+                (Content { state: manifest.state, families, rows }, deltas.as_slice(), carried)
             }
         };
-        for delta in deltas {
-            rows = delta.apply(&rows, state)?;
-            state = delta.to;
+        content.join(&mut joining);
+        for packed in deltas {
+            let delta = packed.unpack(pace).await?;
+            content.rows = delta.apply_only(&content.rows, content.state, content.families, pace).await?;
+            content.state = delta.to;
+            content.join(&mut joining);
         }
-        if state == self.stamp.state { Ok(rows) } else { Err(Fault::WrongResult) }
-    }
-}
-
-/// Segments that an isolate has fetched, as they travel and unpacked.
-#[derive(Debug, Default)]
-pub struct Segments {
-    packed: BTreeMap<SegmentName, Vec<u8>>,
-    unpacked: BTreeMap<SegmentName, Arc<Vec<Row>>>,
-    /// Bytes of the unpacked rows.
-    bytes: usize,
-}
-
-impl Segments {
-    /// Takes a segment; an error if the bytes are not what the name says.
-    pub fn take(&mut self, name: SegmentName, bytes: &[u8]) -> Result<(), Fault> {
-        let rows = rds_shared::replica::Segment::decode(&name, bytes).map_err(Fault::Segment)?;
-        let length: usize = rows.iter().map(|row| row.bytes().len()).sum();
-        if self.unpacked.insert(name, Arc::new(rows)).is_none() {
-            self.bytes = self.bytes.saturating_add(length);
+        match content.state == self.stamp.state && content.families.has_all(wanted) {
+            true => Ok(content),
+            false => Err(Fault::WrongResult),
         }
-        self.packed.insert(name, bytes.to_vec());
-        Ok(())
-    }
-
-    /// The segments of `manifest` that are not here.
-    pub fn lacking(&self, manifest: &Manifest) -> Vec<SegmentName> {
-        let mut lacking: Vec<SegmentName> =
-            manifest.names().filter(|name| !self.unpacked.contains_key(name)).copied().collect();
-        lacking.sort_unstable();
-        lacking.dedup();
-        lacking
-    }
-
-    /// Bytes of the unpacked rows.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The segments of `manifest` as they travel, in the manifest's order; `None` if one is missing.
-    pub fn packed(&self, manifest: &Manifest) -> Option<Vec<&[u8]>> {
-        manifest.names().map(|name| self.packed.get(name).map(Vec::as_slice)).collect()
     }
 }
 
-/// Estimated bytes in memory of `rows` and of the model made from them.
-pub fn weight(rows: &Rows) -> usize {
+/// The rows of some families in one state.
+#[derive(Debug, Clone)]
+pub struct Content {
+    /// The name of the rows of all families in this state.
+    pub state: StateId,
+    pub families: Families,
+    pub rows: Rows,
+}
+
+impl Content {
+    /// Without the rows of other families.
+    pub fn only(&self, families: Families) -> Self {
+        let families = self.families.shared_with(families);
+        Content { state: self.state, families, rows: self.rows.only(families) }
+    }
+
+    /// Takes over the families of `other` once both are of one state.
+    fn join(&mut self, other: &mut Option<Content>) {
+        if let Some(other) = other.take_if(|other| other.state == self.state) {
+            self.rows.take_from(&other.rows, other.families);
+            self.families = self.families.and(other.families);
+        }
+    }
+
+    /// Estimated bytes in memory of each family, with its part of the model.
+    pub fn sizes(&self) -> Sizes {
+        let mut sizes = Sizes::default();
+        for family in self.families.iter() {
+            sizes.set(family, weight(self.rows.of(family)));
+        }
+        sizes
+    }
+}
+
+/// Estimated bytes in memory of these rows of a family, with their part of the model.
+pub fn weight(rows: &[Row]) -> usize {
     /// Handles of a row in its family and in the model, the header of its memory, and its places in indexes.
-    const PER_ROW: usize = 512;
-    let of =
-        |family: Family| rows.of(family).iter().map(|row| row.bytes().len().saturating_add(PER_ROW)).sum::<usize>();
-    Family::ALL.into_iter().map(of).fold(0, usize::saturating_add)
+    const PER_ROW: usize = 400;
+    rows.iter().map(|row| row.stored_len().saturating_add(PER_ROW)).fold(0, usize::saturating_add)
 }

@@ -1,21 +1,26 @@
 //! The rows of an isolate, and the answers made from them.
 
-use super::documents::{Fault, Opened, Segments, weight};
+use super::choice::{Sizes, Usage, choose};
+use super::documents::{Content, Fault};
+use super::message::Holder;
 use super::timing::Timing;
-use crate::cache::memory::{ISOLATE_BYTES, RESPONSE_BYTES};
+use crate::cache::memory::{ISOLATE_BYTES, MIN_RESPONSE_BYTES};
 use crate::cache::policy::{Condition, Lifetime};
 use crate::tag_versions::withheld::{self, Withheld};
 use rds_shared::model::ids::ChainId;
-use rds_shared::read_model::{self, ReadModel};
-use rds_shared::replica::{Family, Row, Rows, Stamp, StateId};
+use rds_shared::pace::Pace;
+use rds_shared::read_model::{ALWAYS, ReadModel};
+use rds_shared::replica::{Families, Family, Stamp, StateId};
 use rds_shared::route::{Route, RouteId, TagVersions};
 use rds_shared::wire::Timestamp;
-use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
-/// Maximum bytes of the rows and their model: what the cached responses leave of the isolate's memory.
-pub const MAX_BYTES: usize = ISOLATE_BYTES - RESPONSE_BYTES;
+/// Maximum bytes of the rows and their model: what the fewest cached responses leave of the isolate's memory.
+pub const MAX_BYTES: usize = ISOLATE_BYTES - MIN_RESPONSE_BYTES;
+/// Maximum bytes of rows that are held and of those that are about to replace all of them.
+const PEAK_BYTES: usize = 110_000_000;
+/// Time between two considerations of which families to hold.
+pub const REVIEW_AFTER_MILLIS: i64 = 60_000;
 
 /// What an isolate knows of the replica.
 #[derive(Debug)]
@@ -26,13 +31,32 @@ pub struct IsolateReplica {
     pub timing: Timing,
     /// Number of the Durable Object that this isolate asks; drawn at the first question.
     pub object: Option<u32>,
+    /// Random name of the isolate; drawn at the first question.
+    pub name: String,
     /// Number of documents and segments that were refused.
     pub refused: u64,
+    pub usage: Usage,
+    /// The families that are not held because they do not fit.
+    left_out: Families,
+    /// Estimated sizes of the families that are not held.
+    absent: Sizes,
+    reviewed_at: Option<Timestamp>,
 }
 
 impl Default for IsolateReplica {
     fn default() -> Self {
-        IsolateReplica { held: None, max_bytes: MAX_BYTES, timing: Timing::default(), object: None, refused: 0 }
+        IsolateReplica {
+            held: None,
+            max_bytes: MAX_BYTES,
+            timing: Timing::default(),
+            object: None,
+            name: String::new(),
+            refused: 0,
+            usage: Usage::default(),
+            left_out: Families::NONE,
+            absent: Sizes::default(),
+            reviewed_at: None,
+        }
     }
 }
 
@@ -42,18 +66,10 @@ pub struct Held {
     pub stamp: Stamp,
     /// When the origin confirmed the stamp, by this isolate's clock.
     pub confirmed_at: Timestamp,
-    rows: Rows,
+    content: Content,
+    /// Bytes in memory of each family.
+    sizes: Sizes,
     model: ReadModel,
-    /// The model without the rows of some chains, made when it was first needed.
-    masked: RefCell<Option<Masked>>,
-}
-
-/// A model without the rows of some chains.
-#[derive(Debug)]
-struct Masked {
-    chains: Vec<ChainId>,
-    /// `None` if the other rows are no model.
-    model: Option<Rc<ReadModel>>,
 }
 
 /// A model from which an answer may be made.
@@ -84,43 +100,143 @@ impl IsolateReplica {
         self.held.as_ref().map(|held| held.stamp.state)
     }
 
+    /// The rows held.
+    pub fn content(&self) -> Option<&Content> {
+        self.held.as_ref().map(|held| &held.content)
+    }
+
     /// Whether the rows include a change that `stamp` lacks.
     pub fn is_newer_than(&self, stamp: &Stamp) -> bool {
         self.held.as_ref().is_some_and(|held| !stamp.tags.covers(&held.stamp.tags))
     }
 
-    /// Takes an update that the origin confirmed at `confirmed_at`. After an error everything is as before.
-    pub fn take(&mut self, update: &Opened, segments: &Segments, confirmed_at: Timestamp) -> Result<(), Fault> {
-        self.held = Some(Rc::new(self.next(update, segments, confirmed_at)?));
-        Ok(())
+    /// Whether rows are held without those of one of these families.
+    pub fn lacks(&self, families: Families) -> bool {
+        self.held.as_ref().is_some_and(|held| !held.content.families.has_all(families))
     }
 
-    fn next(&self, update: &Opened, segments: &Segments, confirmed_at: Timestamp) -> Result<Held, Fault> {
-        let before = self.held.as_deref();
-        let stamp = update.stamp.clone();
-        if self.is_newer_than(&stamp) {
+    /// Estimated bytes in memory of each family.
+    pub fn sizes(&self) -> Sizes {
+        let mut sizes = self.absent;
+        if let Some(held) = &self.held {
+            held.content.families.iter().for_each(|family| sizes.set(family, held.sizes.of(family)));
+        }
+        sizes
+    }
+
+    /// The families for which there is no room.
+    pub fn left_out(&self) -> Families {
+        self.left_out
+    }
+
+    /// What this isolate says about itself when it asks.
+    pub fn holder(&self) -> Holder {
+        Holder { isolate: self.name.clone(), left_out: self.left_out }
+    }
+
+    /// Whether a family should be held that is not, considered once in a while.
+    pub fn review(&mut self, now: Timestamp) -> bool {
+        let Some(held) = &self.held else { return false };
+        let since = |at: Timestamp| now.as_millis().saturating_sub(at.as_millis());
+        if self.reviewed_at.is_some_and(|at| (0..REVIEW_AFTER_MILLIS).contains(&since(at))) {
+            return false;
+        }
+        self.reviewed_at = Some(now);
+        self.choose(&self.sizes()).is_some_and(|wanted| !held.content.families.has_all(wanted))
+    }
+
+    /// The families to hold, given estimated sizes. The sizes of `carried` families are known, because they are held.
+    pub fn wanted(&mut self, estimate: impl Fn(Family) -> usize, carried: Families) -> Result<Families, Fault> {
+        let mut sizes = Sizes::default();
+        for family in Family::ALL {
+            let held = self.held.as_ref().filter(|_| carried.has(family));
+            sizes.set(family, held.map_or_else(|| estimate(family), |held| held.sizes.of(family)));
+        }
+        self.absent = sizes;
+        let wanted = self.choose(&sizes);
+        if wanted.is_none() {
+            self.left_out = Families::ALL;
+        }
+        wanted.ok_or(Fault::TooLarge { bytes: sizes.total(ALWAYS) })
+    }
+
+    /// Lets go of the rows held if they and those of the `wanted` families, which are about to be fetched, are too many to be in memory together.
+    /// The origin answers meanwhile.
+    pub fn make_room(&mut self, wanted: Families) {
+        let held = self.held.as_ref().map_or(0, |held| held.bytes());
+        if held.saturating_add(self.absent.total(wanted)) > PEAK_BYTES {
+            self.held = None;
+        }
+    }
+
+    fn choose(&self, sizes: &Sizes) -> Option<Families> {
+        let held = self.held.as_ref().map_or(Families::NONE, |held| held.content.families);
+        choose(sizes, &self.usage, held, self.max_bytes)
+    }
+
+    /// The rows of an update as far as they fit: the least used families are left out.
+    pub fn fitting(&mut self, content: &Content) -> Result<Content, Fault> {
+        let sizes = content.sizes();
+        let Some(fitting) = choose(&sizes, &self.usage, content.families, self.max_bytes) else {
+            self.left_out = Families::ALL;
+            return Err(Fault::TooLarge { bytes: sizes.total(ALWAYS) });
+        };
+        for family in content.families.without(fitting).iter() {
+            self.absent.set(family, sizes.of(family));
+        }
+        Ok(content.only(fitting))
+    }
+
+    /// Holds `next`, which was made from `before`. An error if other rows are held by now.
+    pub fn replace(&mut self, before: Option<&Rc<Held>>, next: Held) -> Result<(), Fault> {
+        let is_same = match (&self.held, before) {
+            (Some(held), Some(before)) => Rc::ptr_eq(held, before),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
             return Err(Fault::Older);
         }
-        let masked = RefCell::default();
-        // Rows of one state have one name: nothing but the stamp is new, whatever the update brings.
-        if let Some(before) = before.filter(|before| before.stamp.state == stamp.state) {
-            let mut model = before.model.clone();
-            model.version = stamp.version;
-            let confirmed_at = confirmed_at.max(before.confirmed_at);
-            return Ok(Held { stamp, confirmed_at, rows: before.rows.clone(), model, masked });
-        }
-        let rows = update.rows(before.map(|before| (&before.rows, before.stamp.state)), segments)?;
-        let bytes = weight(&rows);
-        if bytes > self.max_bytes {
-            return Err(Fault::TooLarge { bytes });
-        }
-        let previous = before.map(|before| (&before.model, &before.rows));
-        let model = ReadModel::from_rows(stamp.version, &rows, previous).ok_or(Fault::NoModel)?;
-        Ok(Held { stamp, confirmed_at, rows, model, masked })
+        self.left_out = Families::ALL.without(next.content.families);
+        self.held = Some(Rc::new(next));
+        Ok(())
     }
 }
 
 impl Held {
+    /// The rows `content` of the state that the origin stamped at `confirmed_at`, for a holder of the rows `before`.
+    pub async fn of(
+        stamp: Stamp,
+        confirmed_at: Timestamp,
+        content: Content,
+        before: Option<&Held>,
+        pace: &Pace<'_>,
+    ) -> Result<Self, Fault> {
+        let previous = before.map(|before| (&before.model, &before.content.rows));
+        let model = ReadModel::make(stamp.version, content.families, &content.rows, previous, pace).await;
+        let model = model.ok_or(Fault::NoModel)?;
+        let confirmed_at = match before {
+            Some(before) if before.stamp.state == stamp.state => confirmed_at.max(before.confirmed_at),
+            _ => confirmed_at,
+        };
+        Ok(Held { stamp, confirmed_at, sizes: content.sizes(), content, model })
+    }
+
+    /// The rows held.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Bytes in memory of each family.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// Bytes in memory of the rows and their model.
+    pub fn bytes(&self) -> usize {
+        self.sizes.total(self.content.families)
+    }
+
     /// Whole seconds since the origin confirmed the rows.
     pub fn age(&self, now: Timestamp) -> u64 {
         u64::try_from(now.seconds_since(self.confirmed_at)).unwrap_or(0)
@@ -143,16 +259,7 @@ impl Held {
         if !keeps_chains_apart(route) {
             return None;
         }
-        let mut kept = self.masked.borrow_mut();
-        let model = match &*kept {
-            Some(Masked { chains, model }) if *chains == mask => model.clone(),
-            _ => {
-                let model = self.without(&mask).map(Rc::new);
-                *kept = Some(Masked { chains: mask, model: model.clone() });
-                model
-            }
-        };
-        model.map(Model::Masked)
+        Some(Model::Masked(Rc::new(self.model.without_chains(&mask))))
     }
 
     /// The withheld chains of which the rows may still have something.
@@ -161,20 +268,6 @@ impl Held {
             return Vec::new();
         }
         withheld.chains.iter().filter(|chain| !self.stamp.withheld.contains(chain)).copied().collect()
-    }
-
-    fn without(&self, chains: &[ChainId]) -> Option<ReadModel> {
-        let is_shown =
-            |family: Family, row: &&Row| read_model::chain_of(family, row).is_none_or(|chain| !chains.contains(&chain));
-        let mut rows = self.rows.clone();
-        for family in Family::ALL {
-            let all = self.rows.of(family);
-            let shown: Vec<Row> = all.iter().filter(|row| is_shown(family, row)).cloned().collect();
-            if shown.len() < all.len() {
-                rows.set(family, Arc::new(shown))?;
-            }
-        }
-        ReadModel::from_rows(self.stamp.version, &rows, Some((&self.model, &self.rows)))
     }
 }
 

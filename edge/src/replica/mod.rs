@@ -6,10 +6,16 @@
 //! covers the tag versions of its lease, and the origin confirmed them within the route's fresh time. Otherwise it asks for an update once for
 //! all waiting requests. While the origin fails it answers stale.
 //!
+//! Rows and cached responses share one budget of memory. What does not fit is left out by families, the least used first; the origin answers
+//! their lists, and its metrics say how many isolates leave a family out.
+//!
 //! | file | content |
 //! |---|---|
 //! | `held` | the rows of an isolate, and the answers made from them |
 //! | `documents` | sealed documents opened and applied |
+//! | `segments` | segments that were fetched |
+//! | `kept` | the state in the data centre's cache |
+//! | `choice` | which families an isolate holds |
 //! | `timing` | when an isolate asks for an update |
 //! | `refresh` | how it asks, and takes the answer |
 //! | `answer` | the step of the pipeline that answers from the rows |
@@ -18,6 +24,7 @@
 //! | `pull` | how the Durable Object pulls from the origin |
 //! | `tables` | the Durable Object's storage |
 //! | `object` | the Durable Object |
+//! | `holders` | which isolates ask the Durable Object, and what they leave out |
 //!
 //! # Invariants
 //!
@@ -28,16 +35,25 @@
 //!   `edge/tests/replica.test.mjs`, `edge/tests/replica/load.test.mjs`).
 //! - No request waits for an attempt that follows a failed one, so that an absent Durable Object costs requests nothing
 //!   (`edge/tests/pipeline/replica_refresh.rs`).
+<<<<<<< ours
 //! - No row of a chain that the lease names as withheld is in an answer (`edge/tests/pipeline/replica_withheld.rs`,
 //!   `edge/tests/replica/outages.test.mjs`).
+=======
+//! - No row of a chain that the lease names as withheld is in an answer (`edge/tests/pipeline/replica_withheld.rs`).
+//! - A list whose family is left out is answered by the origin, never from other rows (`edge/tests/pipeline/replica_families.rs`).
+>>>>>>> theirs
 
 mod answer;
+pub mod choice;
 pub mod documents;
 pub mod held;
+pub mod holders;
+pub mod kept;
 pub mod message;
 pub mod object;
 pub mod pull;
 pub mod refresh;
+pub mod segments;
 pub mod store;
 mod tables;
 pub mod timing;

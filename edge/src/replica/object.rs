@@ -3,7 +3,8 @@
 //! It asks the origin first if its documents lack what an isolate wants, or if their last confirmation is old. One such question is out at a
 //! time. An isolate waits for it for half of its own patience; after a failure the next question is asked after a pause.
 
-use super::message::{ReplicaMessage, ReplicaReply};
+use super::holders::Holders;
+use super::message::{IsolateAsk, ReplicaMessage, ReplicaReply};
 use super::pull::{self, PullFault, ReplicaOrigin};
 use super::store::Store;
 use super::tables::Tables;
@@ -14,11 +15,13 @@ use crate::guard::objects::single_flight::SingleFlight;
 use crate::origin_link::retry::{CallOutcome, exchange};
 use crate::origin_link::signed_call::{CallStamp, UnsignedCall};
 use crate::runtime::{self, ambient, calls};
-use core::cell::{Cell, OnceCell};
+use core::cell::{Cell, OnceCell, RefCell};
 use core::future::{Future, poll_fn};
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::task::Poll;
-use rds_shared::access::link::{EDGE, REPLICA, ReplicaAsk, SEGMENTS, SegmentsAsk, put_part};
+use core::time::Duration;
+use rds_shared::access::link::{EDGE, REPLICA, ReplicaAsk, ReplicaHolders, SEGMENTS, SegmentsAsk, put_part};
+use rds_shared::pace::Pause;
 use rds_shared::replica::{FORMAT, SegmentName};
 use rds_shared::route::Method;
 use rds_shared::wire::RequestId;
@@ -47,6 +50,7 @@ struct Inner {
     pulls: Rc<SingleFlight>,
     /// No question is asked before this instant, in milliseconds.
     rests_until: Cell<i64>,
+    holders: RefCell<Holders>,
 }
 
 #[wasm_bindgen]
@@ -60,6 +64,7 @@ impl Replica {
             store: OnceCell::new(),
             pulls: Rc::default(),
             rests_until: Cell::new(0),
+            holders: RefCell::default(),
         };
         Replica { inner: Rc::new(inner) }
     }
@@ -87,7 +92,10 @@ impl Inner {
     async fn answer(self: Rc<Self>, text: &str) -> Option<(ReplicaReply, Vec<u8>)> {
         let config = runtime::config(&self.env)?;
         let answered = match message::read(text)? {
-            ReplicaMessage::Ask(ask) if ask.format == FORMAT => self.update(&config, &ask).await,
+            ReplicaMessage::Ask(IsolateAsk { ask, holder }) if ask.format == FORMAT => {
+                self.holders.borrow_mut().note(&holder, ambient::now_millis());
+                self.update(&config, &ask).await
+            }
             ReplicaMessage::Segments(ask) if ask.format == FORMAT => self.segments(&config, &ask.names).await,
             ReplicaMessage::Ask(_) | ReplicaMessage::Segments(_) => return None,
         };
@@ -136,7 +144,8 @@ impl Inner {
         let Some(ticket) = self.pulls.begin() else { return };
         let (inner, config, covering) = (Rc::clone(self), Rc::clone(config), ask.covering);
         self.state.wait_until(async move {
-            let origin = Origin { config: &config };
+            let holders = inner.holders.borrow_mut().report(inner.state.id().to_string(), ambient::now_millis());
+            let origin = Origin { config: &config, holders: Some(holders) };
             if let Err(fault) = pull::pull(inner.store(&config), &origin, covering).await {
                 console_error!("the replica could not be pulled: {fault}");
                 inner.rests_until.set(ambient::now_millis().saturating_add(fault.pause()));
@@ -154,7 +163,7 @@ impl Inner {
             console_error!("{} stored segments of the replica were not what their names say", store.damaged.take());
         }
         if segments.iter().any(Option::is_none) {
-            if let Err(fault) = pull::fetch(store, &Origin { config }, names).await {
+            if let Err(fault) = pull::fetch(store, &Origin { config, holders: None }, names).await {
                 console_error!("segments of the replica could not be fetched: {fault}");
             }
             segments = read()?;
@@ -168,6 +177,8 @@ impl Inner {
 /// Calls the origin.
 struct Origin<'a> {
     config: &'a Config,
+    /// What the isolates hold that ask this Durable Object.
+    holders: Option<ReplicaHolders>,
 }
 
 impl Origin<'_> {
@@ -186,13 +197,19 @@ impl Origin<'_> {
     }
 }
 
+impl Pause for Origin<'_> {
+    fn pause(&self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(Delay::from(Duration::ZERO))
+    }
+}
+
 impl ReplicaOrigin for Origin<'_> {
     fn now(&self) -> i64 {
         ambient::now_millis()
     }
 
     async fn replica(&self, ask: &ReplicaAsk) -> Result<Vec<u8>, PullFault> {
-        self.ask(REPLICA, ask).await
+        self.ask(REPLICA, &ReplicaAsk { holders: self.holders.clone(), ..ask.clone() }).await
     }
 
     async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, PullFault> {

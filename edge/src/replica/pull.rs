@@ -4,6 +4,7 @@ use super::documents::{Fault, Opened, OpenedStep};
 use super::store::{ReplicaDisk, Store};
 use crate::guard::DiskFault;
 use rds_shared::access::link::{ReplicaAsk, read_parts};
+use rds_shared::pace::{Pace, Pause};
 use rds_shared::replica::{FORMAT, SegmentName, Update};
 use rds_shared::route::TagVersions;
 use std::fmt;
@@ -17,7 +18,7 @@ const FETCHES: usize = 4;
 
 /// The origin, as the Durable Object calls it.
 #[expect(async_fn_in_trait, reason = "a Durable Object has a single thread")]
-pub trait ReplicaOrigin {
+pub trait ReplicaOrigin: Pause {
     /// The Durable Object's clock, in milliseconds since the Unix epoch.
     fn now(&self) -> i64;
 
@@ -95,15 +96,15 @@ pub async fn pull<D: ReplicaDisk>(
     covering: TagVersions,
 ) -> Result<(), PullFault> {
     let have = store.kept()?.map(|kept| kept.stamp.state);
-    let ask = ReplicaAsk { format: FORMAT, have, covering, whole: have.is_none() };
+    let ask = ReplicaAsk { format: FORMAT, have, covering, whole: have.is_none(), holders: None };
     match step(store, origin, &ask).await {
         Err(PullFault::Refused(Fault::OtherState | Fault::WrongResult | Fault::Malformed)) if !ask.whole => {
-            step(store, origin, &ReplicaAsk { whole: true, ..ask }).await?;
+            step(store, origin, &ReplicaAsk { whole: true, ..ask.clone() }).await?;
         }
         outcome => outcome?,
     }
     if let Some(kept) = store.kept()?.filter(|kept| kept.wants_whole()) {
-        let ask = ReplicaAsk { format: FORMAT, have: Some(kept.stamp.state), covering, whole: true };
+        let ask = ReplicaAsk { have: Some(kept.stamp.state), whole: true, ..ask };
         step(store, origin, &ask).await?;
     }
     Ok(())
@@ -114,12 +115,18 @@ async fn step<D: ReplicaDisk>(
     origin: &impl ReplicaOrigin,
     ask: &ReplicaAsk,
 ) -> Result<(), PullFault> {
-    let asked_at = origin.now();
+    let (asked_at, pace) = (origin.now(), Pace::of(origin));
     let bytes = origin.replica(ask).await?;
     let update = Update::decode(&bytes).ok_or(Fault::Malformed)?;
-    let opened = Opened::of(&update, store.keys())?;
+    let opened = Opened::of(&update, store.keys(), &pace).await?;
     if store.kept()?.is_some_and(|kept| !opened.stamp.tags.covers(&kept.stamp.tags)) {
         return Err(Fault::Older.into());
+    }
+    // No isolate gets what it could not read.
+    if let OpenedStep::Deltas(deltas) | OpenedStep::Whole { deltas, .. } = &opened.step {
+        for delta in deltas {
+            delta.unpack(&pace).await?;
+        }
     }
     if let OpenedStep::Whole { manifest, .. } = &opened.step {
         let names: Vec<SegmentName> = manifest.names().copied().collect();

@@ -3,28 +3,33 @@
 //! One question is out at a time. Its answer is plain data in the isolate, for which requests wait with timers of their own. After a
 //! failed question the next ones are asked in the background, a second apart, and no request waits for them.
 
-use super::documents::{Fault, Opened, OpenedStep, Segments};
-use super::held::IsolateReplica;
-use super::message::MAX_SEGMENTS;
+use super::documents::{Fault, Opened, OpenedStep};
+use super::held::{Held, IsolateReplica};
+use super::kept;
+use super::message::{Holder, MAX_SEGMENTS};
+use super::segments::{Segments, Unpacked, probes};
 use super::timing::Outcome;
 use crate::pipeline::Isolate;
 use crate::ports::Unreachable;
 use crate::tag_versions::TagReply;
 use core::time::Duration;
 use rds_shared::access::AssertionKey;
-use rds_shared::access::link::{ReplicaAsk, put_part, read_parts};
+use rds_shared::access::link::{ReplicaAsk, read_parts};
+use rds_shared::pace::{Pace, Pause};
 use rds_shared::read_model;
-use rds_shared::replica::{FORMAT, Manifest, SegmentName, StateId, Update};
+use rds_shared::replica::{FORMAT, Families, Family, SegmentName, StateId, Update};
 use rds_shared::route::{ROUTES, TagVersions};
 use rds_shared::wire::Timestamp;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Age of the last confirmation after which a new one is asked for in the background: a third of the shortest fresh time of a route.
 pub const CONFIRM_AFTER_MILLIS: i64 = 5_000;
 /// Age of a confirmation with which an answer counts as an update. An older one shows that the Durable Object does not reach the origin.
 const RECENT_MILLIS: i64 = 2 * CONFIRM_AFTER_MILLIS;
-/// Bytes of the instant that precedes a kept state in the data centre's cache.
-const INSTANT_BYTES: usize = 8;
+/// Most parts that are loaded from the data centre's cache: more than the segments of a state that fits have.
+const MAX_PARTS: u32 = 256;
 
 impl IsolateReplica {
     /// Whether an update should be asked for at `now`, given the tag versions known: the rows lack a change, or their confirmation is old.
@@ -61,20 +66,20 @@ pub struct ReplicaAnswer {
 
 /// Where an isolate gets rows from.
 #[expect(async_fn_in_trait, reason = "an isolate has a single thread")]
-pub trait ReplicaSource {
+pub trait ReplicaSource: Pause {
     fn now(&self) -> Timestamp;
 
-    /// Asks the Durable Object.
-    async fn ask(&self, ask: &ReplicaAsk) -> Result<ReplicaAnswer, Unreachable>;
+    /// Asks the Durable Object on behalf of `holder`.
+    async fn ask(&self, ask: &ReplicaAsk, holder: Holder) -> Result<ReplicaAnswer, Unreachable>;
 
     /// At most [`MAX_SEGMENTS`] segments from the Durable Object, as [`read_parts`] reads them.
     async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, Unreachable>;
 
-    /// The state kept in the data centre's cache, if any.
-    async fn load(&self) -> Option<Vec<u8>>;
+    /// A part of the state in the data centre's cache, if it is there.
+    async fn load(&self, part: u32) -> Option<Vec<u8>>;
 
-    /// Keeps a state in the data centre's cache.
-    async fn store(&self, bytes: Vec<u8>);
+    /// Keeps a part of a state in the data centre's cache.
+    async fn store(&self, part: u32, bytes: Vec<u8>);
 
     fn log(&self, line: &str);
 }
@@ -98,7 +103,8 @@ pub fn begin_due(isolate: &Isolate, now: Timestamp) -> bool {
 /// Asks the question begun at `begun` and takes the answer. A new isolate first takes the state kept in the data centre's cache, so that it
 /// asks for the difference only.
 pub async fn refresh<S: ReplicaSource>(source: &S, isolate: &Isolate, keys: &[AssertionKey], begun: Timestamp) {
-    let refreshing = Refresh { source, isolate, keys };
+    let (segments, parts) = (RefCell::default(), Cell::default());
+    let refreshing = Refresh { source, isolate, keys, pace: Pace::of(source), segments, parts };
     let outcome = match refreshing.run().await {
         Ok(Ok(true)) => Outcome::Renewed,
         Ok(Ok(false)) => Outcome::Failed,
@@ -121,90 +127,154 @@ struct Refresh<'a, S> {
     source: &'a S,
     isolate: &'a Isolate,
     keys: &'a [AssertionKey],
+    pace: Pace<'a>,
+    /// The segments that were fetched.
+    segments: RefCell<Segments>,
+    /// Number of parts with segments that were stored in the data centre's cache.
+    parts: Cell<u32>,
 }
 
 impl<S: ReplicaSource> Refresh<'_, S> {
     /// Returns whether the rows then have every change that was known before, and were confirmed lately.
     async fn run(&self) -> Result<Result<bool, Fault>, Unreachable> {
-        let segments = RefCell::default();
         let is_new = self.isolate.replica.borrow().held().is_none();
         if is_new
-            && let Some(bytes) = self.source.load().await
-            && let Err(fault) = self.take_kept(&bytes, &segments)
+            && let Some(head) = self.source.load(kept::HEAD).await
+            && let Err(fault) = self.take_kept(&head).await
         {
             self.refused(&format!("the state in the data centre's cache was refused: {fault}"));
         }
         let known = self.isolate.tag_lease.borrow().known();
-        let mut ask = ReplicaAsk { format: FORMAT, have: self.have(), covering: of_rows(&known), whole: false };
-        let mut taken = self.ask(&ask, &segments).await?;
+        let mut ask =
+            ReplicaAsk { format: FORMAT, have: self.have(), covering: of_rows(&known), whole: false, holders: None };
+        let mut taken = self.ask(&ask).await?;
         if let Err(fault @ (Fault::OtherState | Fault::WrongResult | Fault::Malformed)) = taken {
             // The rows here or the deltas are not what the origin named; every row is fetched by its own name instead.
             self.refused(&format!("an update of the replica was refused: {fault}"));
             ask.whole = true;
-            taken = self.ask(&ask, &segments).await?;
+            taken = self.ask(&ask).await?;
         }
         let is_renewed = || self.isolate.replica.borrow().is_current(self.source.now(), &ask.covering, RECENT_MILLIS);
-        Ok(taken.map(|()| is_renewed()))
+        let renewed = taken.map(|()| is_renewed());
+        if renewed == Ok(true) {
+            self.admit(&ask).await?;
+        }
+        Ok(renewed)
+    }
+
+    /// Fetches a family that is not held and should be. A failure changes nothing: the family is considered again later.
+    async fn admit(&self, ask: &ReplicaAsk) -> Result<(), Unreachable> {
+        if !self.isolate.replica.borrow_mut().review(self.source.now()) {
+            return Ok(());
+        }
+        let whole = ReplicaAsk { have: self.have(), whole: true, ..ask.clone() };
+        if let Err(fault) = self.ask(&whole).await? {
+            self.refused(&format!("a family of rows could not be taken: {fault}"));
+        }
+        Ok(())
     }
 
     fn have(&self) -> Option<StateId> {
         self.isolate.replica.borrow().state()
     }
 
-    async fn ask(&self, ask: &ReplicaAsk, segments: &RefCell<Segments>) -> Result<Result<(), Fault>, Unreachable> {
-        let asked_at = self.source.now();
-        let ReplicaAnswer { update: bytes, age } = self.source.ask(ask).await?;
+    async fn ask(&self, ask: &ReplicaAsk) -> Result<Result<(), Fault>, Unreachable> {
+        let (asked_at, holder) = (self.source.now(), self.isolate.replica.borrow().holder());
+        let ReplicaAnswer { update: bytes, age } = self.source.ask(ask, holder).await?;
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let confirmed_at = Timestamp::from_millis(asked_at.as_millis().saturating_sub(age));
         let Some(update) = Update::decode(&bytes) else { return Ok(Err(Fault::Malformed)) };
-        let opened = match Opened::of(&update, self.keys) {
+        let opened = match Opened::of(&update, self.keys, &self.pace).await {
             Ok(opened) => opened,
             Err(fault) => return Ok(Err(fault)),
         };
         if self.isolate.replica.borrow().is_newer_than(&opened.stamp) {
             return Ok(Err(Fault::Older));
         }
-        if let OpenedStep::Whole { manifest, .. } = &opened.step
-            && self.have() != Some(opened.stamp.state)
-        {
-            if let Err(fault) = self.fetch(manifest, segments).await? {
-                return Ok(Err(fault));
-            }
-            let taken = self.take(&opened, &segments.borrow(), confirmed_at);
-            let kept = to_kept(&update, &segments.borrow(), manifest, confirmed_at).filter(|_| taken.is_ok());
-            if let Some(kept) = kept {
-                self.source.store(kept).await;
-            }
-            return Ok(taken);
+        let OpenedStep::Whole { manifest, .. } = &opened.step else {
+            let held = self.isolate.replica.borrow().content().map_or(Families::NONE, |held| held.families);
+            return Ok(self.take(&opened, held, confirmed_at).await);
+        };
+        let carried = opened.carried(self.isolate.replica.borrow().content());
+        self.segments.borrow_mut().expect(manifest);
+        if let Err(fault) = self.fetch(probes(manifest, Families::ALL.without(carried)), carried.is_empty()).await? {
+            return Ok(Err(fault));
         }
-        Ok(self.take(&opened, &segments.borrow(), confirmed_at))
+        self.pack().await;
+        let estimate = |family| self.segments.borrow().estimate(manifest, family);
+        let wanted = match self.isolate.replica.borrow_mut().wanted(estimate, carried) {
+            Ok(wanted) => wanted,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        if carried.is_empty() {
+            self.isolate.replica.borrow_mut().make_room(wanted);
+        }
+        let names = wanted.without(carried).iter().flat_map(|family| manifest.of(family));
+        if let Err(fault) = self.fetch(names, carried.is_empty()).await? {
+            return Ok(Err(fault));
+        }
+        let taken = self.take(&opened, wanted, confirmed_at).await;
+        if taken.is_ok() && carried.is_empty() {
+            let sizes = self.isolate.replica.borrow().sizes();
+            let head = kept::Head { confirmed_at, sizes, parts: self.parts.get(), update: bytes };
+            self.source.store(kept::HEAD, head.encode()).await;
+        }
+        Ok(taken)
     }
 
-    /// Fetches the segments that a manifest names and that are not there. Bytes that are not what their name says are fetched once more.
-    async fn fetch(&self, manifest: &Manifest, segments: &RefCell<Segments>) -> Result<Result<(), Fault>, Unreachable> {
+    /// Fetches segments that are not there, and with `is_kept` stores them in the data centre's cache. Bytes that are not what their name says are
+    /// fetched once more.
+    async fn fetch<'n>(
+        &self,
+        names: impl Iterator<Item = &'n SegmentName> + Clone,
+        is_kept: bool,
+    ) -> Result<Result<(), Fault>, Unreachable> {
         let mut fault = Fault::SegmentMissing;
         for _ in 0..2 {
-            let lacking = segments.borrow().lacking(manifest);
+            let lacking = self.segments.borrow().lacking(names.clone());
             for names in lacking.chunks(MAX_SEGMENTS) {
                 let bytes = self.source.segments(names).await?;
-                let mut segments = segments.borrow_mut();
                 let parts = read_parts(&bytes).unwrap_or_default();
                 // An empty part stands for a segment that is not there.
-                for (name, part) in names.iter().zip(parts).filter(|(_, part)| !part.is_empty()) {
-                    if let Err(refused) = segments.take(*name, part) {
+                let sent = names.iter().zip(parts).filter(|(_, part)| !part.is_empty());
+                for (name, part) in sent.clone() {
+                    if let Err(refused) = self.unpack(*name, part).await {
                         fault = refused;
                         self.refused(&format!("the segment {name} was refused: {refused}"));
                     }
                 }
-                if segments.bytes() > self.isolate.replica.borrow().max_bytes {
-                    return Ok(Err(Fault::TooLarge { bytes: segments.bytes() }));
+                if is_kept {
+                    self.parts.set(self.parts.get().saturating_add(1));
+                    self.source.store(self.parts.get(), kept::encode_segments(sent)).await;
+                }
+                if let Err(fault) = self.check_size() {
+                    return Ok(Err(fault));
                 }
             }
-            if segments.borrow().lacking(manifest).is_empty() {
+            if self.segments.borrow().lacking(names.clone()).is_empty() {
                 return Ok(Ok(()));
             }
         }
         Ok(Err(fault))
+    }
+
+    /// Packs the rows of segments that are here, from which the sizes of families are estimated.
+    async fn pack(&self) {
+        let mut segments = self.segments.take();
+        segments.pack(&self.pace).await;
+        self.segments.replace(segments);
+    }
+
+    async fn unpack(&self, name: SegmentName, bytes: &[u8]) -> Result<(), Fault> {
+        let dictionary = self.segments.borrow().dictionary_of(&name);
+        let unpacked = Unpacked::of(name, bytes, dictionary.as_ref(), &self.pace).await?;
+        self.segments.borrow_mut().take(unpacked);
+        Ok(())
+    }
+
+    fn check_size(&self) -> Result<(), Fault> {
+        let bytes = self.segments.borrow().bytes();
+        if bytes > self.isolate.replica.borrow().max_bytes { Err(Fault::TooLarge { bytes }) } else { Ok(()) }
     }
 
     fn refused(&self, line: &str) {
@@ -213,38 +283,52 @@ impl<S: ReplicaSource> Refresh<'_, S> {
         self.source.log(line);
     }
 
-    fn take(&self, opened: &Opened, segments: &Segments, confirmed_at: Timestamp) -> Result<(), Fault> {
-        self.isolate.replica.borrow_mut().take(opened, segments, confirmed_at)?;
+    /// Takes the `wanted` families of an update as far as they fit. Until it has them, the isolate has what it had.
+    async fn take(&self, opened: &Opened, wanted: Families, confirmed_at: Timestamp) -> Result<(), Fault> {
+        let before = self.isolate.replica.borrow().held().map(Rc::clone);
+        let held = before.as_deref();
+        let segments = self.segments.take();
+        let content = opened.content(held.map(Held::content), wanted, &segments, &self.pace).await;
+        self.segments.replace(segments);
+        let fitting = self.isolate.replica.borrow_mut().fitting(&content?)?;
+        let next = Held::of(opened.stamp.clone(), confirmed_at, fitting, held, &self.pace).await?;
+        let mut replica = self.isolate.replica.borrow_mut();
+        let left_out = replica.left_out();
+        replica.replace(before.as_ref(), next)?;
+        if replica.left_out() != left_out {
+            let names: Vec<&str> = replica.left_out().iter().map(Family::name).collect();
+            self.source.log(&format!("families of rows for which this isolate has no room: {names:?}"));
+        }
+        self.isolate.memory.borrow_mut().leave(replica.held().map_or(0, |held| held.bytes()));
         // The origin's stamp states versions as every answer of the origin does.
         self.isolate.tag_lease.borrow_mut().record_versions(&opened.stamp.tags);
         Ok(())
     }
 
-    /// Takes a state that [`to_kept`] made.
-    fn take_kept(&self, bytes: &[u8], segments: &RefCell<Segments>) -> Result<(), Fault> {
-        let (instant, rest) = bytes.split_first_chunk::<INSTANT_BYTES>().ok_or(Fault::Malformed)?;
-        let parts = read_parts(rest).ok_or(Fault::Malformed)?;
-        let (first, packed) = parts.split_first().ok_or(Fault::Malformed)?;
-        let opened = Opened::of(&Update::decode(first).ok_or(Fault::Malformed)?, self.keys)?;
+    /// Takes the state that is kept in the data centre's cache: the families that fit, as far as their segments are there.
+    async fn take_kept(&self, head: &[u8]) -> Result<(), Fault> {
+        let head = kept::Head::decode(head).ok_or(Fault::Malformed)?;
+        let update = Update::decode(&head.update).ok_or(Fault::Malformed)?;
+        let opened = Opened::of(&update, self.keys, &self.pace).await?;
         let OpenedStep::Whole { manifest, .. } = &opened.step else { return Err(Fault::Malformed) };
-        let mut segments = segments.borrow_mut();
-        for (name, part) in manifest.names().zip(packed) {
-            segments.take(*name, part)?;
-            if segments.bytes() > self.isolate.replica.borrow().max_bytes {
-                return Err(Fault::TooLarge { bytes: segments.bytes() });
+        let estimate = |family| head.sizes.of(family);
+        let wanted = self.isolate.replica.borrow_mut().wanted(estimate, Families::NONE)?;
+        let names: BTreeSet<&SegmentName> = wanted.iter().flat_map(|family| manifest.of(family)).collect();
+        self.segments.borrow_mut().expect(manifest);
+        for part in 1..=head.parts.min(MAX_PARTS) {
+            let Some(bytes) = self.source.load(part).await else { continue };
+            let segments = kept::decode_segments(&bytes).ok_or(Fault::Malformed)?;
+            for (name, bytes) in segments.into_iter().filter(|(name, _)| names.contains(name)) {
+                self.unpack(name, bytes).await?;
             }
+            // The first part has segments of every family.
+            self.pack().await;
+            self.check_size()?;
         }
-        self.take(&opened, &segments, Timestamp::from_millis(i64::from_le_bytes(*instant)))
+        let is_whole = |family: &Family| self.segments.borrow().lacking(manifest.of(*family).iter()).is_empty();
+        let whole = wanted.iter().filter(is_whole).collect();
+        self.take(&opened, whole, head.confirmed_at).await
     }
-}
-
-/// A whole state for the data centre's cache: when it was confirmed, the update, and the manifest's segments in order.
-fn to_kept(update: &Update, segments: &Segments, manifest: &Manifest, confirmed_at: Timestamp) -> Option<Vec<u8>> {
-    let packed = segments.packed(manifest)?;
-    let mut out = confirmed_at.as_millis().to_le_bytes().to_vec();
-    put_part(&update.encode(), &mut out);
-    packed.into_iter().for_each(|segment| put_part(segment, &mut out));
-    Some(out)
 }
 
 #[cfg(test)]

@@ -3,12 +3,17 @@
 //! The documents are a manifest and a chain of deltas. The chain passes through the manifest's state and ends at the stamp's, so that a holder
 //! of any state on the way gets the deltas from there on, and every other one gets the manifest.
 
-use super::documents::{self, Fault, Opened, OpenedStep};
+use super::documents::{self, Fault, Opened, OpenedStep, PackedDelta};
 use crate::guard::DiskFault;
 use rds_shared::access::AssertionKey;
 use rds_shared::access::link::ReplicaAsk;
+<<<<<<< ours
 use rds_shared::replica::{Delta, Manifest, SegmentName, Stamp, StateId, Step, Update};
 use std::cell::{Cell, RefCell};
+=======
+use rds_shared::replica::{Manifest, SegmentName, Stamp, StateId, Step, Update};
+use std::cell::RefCell;
+>>>>>>> theirs
 use std::rc::Rc;
 
 /// Bytes of the deltas since the manifest above which a new manifest is wanted.
@@ -85,7 +90,7 @@ impl Kept {
     fn open(stored: Stored, keys: &[AssertionKey]) -> Result<(Self, Manifest), Fault> {
         let manifest = documents::manifest(&stored.manifest, keys)?;
         let delta = |(number, sealed): (i64, Vec<u8>)| {
-            let Delta { from, to, .. } = documents::delta(&sealed, keys)?;
+            let (from, to) = documents::ends_of_delta(&sealed, keys)?;
             Ok(KeptDelta { number, from, to, sealed })
         };
         let kept = Kept {
@@ -146,7 +151,7 @@ impl Kept {
             return Err(Fault::Older);
         }
         let mut number = before.and_then(|before| before.deltas.last()).map_or(0, |last| last.number);
-        let mut numbered = |deltas: &[Delta], sealed: &[Vec<u8>]| {
+        let mut numbered = |deltas: &[PackedDelta], sealed: &[Vec<u8>]| {
             let kept = deltas.iter().zip(sealed).map(|(delta, sealed)| {
                 number = number.saturating_add(1);
                 KeptDelta { number, from: delta.from, to: delta.to, sealed: sealed.clone() }

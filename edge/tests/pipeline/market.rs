@@ -133,7 +133,7 @@ pub fn rows(step: i64, withheld: &[ChainId]) -> Rows {
     rows
 }
 
-fn set(rows: &mut Rows, family: Family, mut all: Vec<Row>) {
+pub fn set(rows: &mut Rows, family: Family, mut all: Vec<Row>) {
     all.sort_by(|a, b| a.key().cmp(b.key()));
     rows.set(family, Arc::new(all)).unwrap();
 }
@@ -203,6 +203,8 @@ const MAX_STATES: usize = 64;
 /// The origin's states and its documents about them.
 pub struct Documents {
     pub key: AssertionKey,
+    /// Adds rows of other families to the states that are published, given their version.
+    pub more: fn(&mut Rows, i64),
     /// The latest states by version.
     states: BTreeMap<i64, (Stamp, Rows)>,
     segments: BTreeMap<SegmentName, Vec<u8>>,
@@ -212,7 +214,7 @@ impl Documents {
     /// The documents of an origin whose first state has the version 1.
     pub fn new(key: &str, now: Timestamp) -> Self {
         let key = AssertionKey::parse(key).unwrap();
-        let mut documents = Documents { key, states: BTreeMap::new(), segments: BTreeMap::new() };
+        let mut documents = Documents { key, more: |_, _| (), states: BTreeMap::new(), segments: BTreeMap::new() };
         documents.publish(&[], now);
         documents
     }
@@ -230,7 +232,8 @@ impl Documents {
     /// Commits a change; returns its version.
     pub fn publish(&mut self, withheld: &[ChainId], now: Timestamp) -> i64 {
         let version = self.version() + 1;
-        let rows = rows(version, withheld);
+        let mut rows = rows(version, withheld);
+        (self.more)(&mut rows, version);
         let tags = [(Tag::Vaults, version), (Tag::Markets, 1), (Tag::Feeds, 1), (Tag::Assets, 1), (Tag::Security, 1)];
         let tags: TagVersions = tags.into_iter().collect();
         let state = StateId::of(&rows);

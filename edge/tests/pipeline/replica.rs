@@ -9,12 +9,13 @@ use rds_shared::access::{Plan, Principal};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::read_model::request::Request;
 use rds_shared::read_model::{self, ReadModel};
+use rds_shared::replica::Rows;
 use rds_shared::route::fail_safe::version as mode_version;
 use rds_shared::route::unknown::unknown_values;
 use rds_shared::route::{Matching, Method, Query, ROUTES, TagVersions, match_route};
 
 pub const LIST: &str = "/v1/vaults";
-const BY_ORIGIN: &str = "{\"data\":\"of the origin\"}";
+pub const BY_ORIGIN: &str = "{\"data\":\"of the origin\"}";
 
 /// A world with the replica of a market, whose origin answers callers with a page of its own.
 pub fn world() -> World {
@@ -40,11 +41,22 @@ pub fn seen(reply: &Reply) -> (&str, Option<i64>) {
 
 /// Both hosts of the read model answer with this.
 fn expected(target: &str, principal: &Principal, world: &World, version: i64) -> (Option<String>, String) {
+    expected_of(&rows(version, &[]), target, principal, world, version)
+}
+
+/// Like [`expected`], from these rows.
+pub fn expected_of(
+    rows: &Rows,
+    target: &str,
+    principal: &Principal,
+    world: &World,
+    version: i64,
+) -> (Option<String>, String) {
     let (path, text) = target.split_once('?').unwrap_or((target, ""));
     let Matching::Found(mut found) = match_route(Some(Method::Get), path) else { panic!("{target} is a route") };
     found.fold();
     let query = Query::parse(found.route.query, text).unwrap();
-    let model = ReadModel::from_rows(version, &rows(version, &[]), None).unwrap();
+    let model = ReadModel::from_rows(version, rows, None).unwrap();
     let unknown = unknown_values(&query, |registry, name| model.registries.knows(registry, name));
     let unknown_values = unknown.as_deref();
     let (if_none_match, now) = (None, world.now());
@@ -221,7 +233,7 @@ fn a_new_isolate_answers_stale_from_what_the_data_centre_or_the_durable_object_k
         world.new_isolate();
         world.replica.is_away.set(lost == "the Durable Object");
         if lost == "the data centre's cache" {
-            world.replica.kept.replace(None);
+            world.replica.kept.borrow_mut().clear();
         }
         let reply = world.get(LIST);
         assert_eq!((reply.status, seen(&reply)), (200, ("STALE-ERROR", Some(1))), "{lost} is lost");

@@ -115,13 +115,20 @@ fn a_segment_that_is_not_what_its_name_says_is_refused_counted_and_fetched_again
 fn a_damaged_state_in_the_data_centres_cache_is_refused() {
     let mut world = world();
     world.get(LIST);
-    let kept = world.replica.kept.borrow().clone().unwrap();
-    for length in [0, 5, kept.len() / 2, kept.len() - 1] {
-        for bytes in [damaged(kept.clone()), kept[..length].to_vec()] {
-            world.replica.kept.replace(Some(bytes));
-            world.new_isolate();
-            assert_eq!(seen(&world.get(LIST)), ("MISS", Some(1)), "{length} bytes");
+    let kept = world.replica.kept.borrow().clone();
+    assert!(kept.len() > 1);
+    for (part, bytes) in &kept {
+        for length in [0, 5, bytes.len() / 2, bytes.len() - 1] {
+            for bytes in [damaged(bytes.clone()), bytes[..length].to_vec()] {
+                world.replica.kept.borrow_mut().insert(*part, bytes);
+                world.new_isolate();
+                assert_eq!(seen(&world.get(LIST)), ("MISS", Some(1)), "{length} bytes of part {part}");
+            }
         }
+        world.replica.kept.replace(kept.clone());
     }
+    world.replica.kept.borrow_mut().remove(&1);
+    world.new_isolate();
+    assert_eq!(seen(&world.get(LIST)), ("MISS", Some(1)), "a part is missing");
     assert_eq!(world.asked(), 0);
 }

@@ -4,15 +4,19 @@ use crate::market::Documents;
 use crate::world::{KEY, World};
 use rds_edge::guard::DiskFault;
 use rds_edge::ports::Unreachable;
+use rds_edge::replica::message::Holder;
 use rds_edge::replica::pull::{self, PullFault, ReplicaOrigin};
 use rds_edge::replica::refresh::{ReplicaAnswer, ReplicaSource};
 use rds_edge::replica::store::{Change, ReplicaDisk, Store, Stored};
 use rds_shared::access::AssertionKey;
 use rds_shared::access::link::{ReplicaAsk, put_part};
+use rds_shared::pace::Pause;
 use rds_shared::replica::SegmentName;
 use rds_shared::wire::Timestamp;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 type Tampering = Box<dyn Fn(Vec<u8>) -> Vec<u8>>;
@@ -28,8 +32,15 @@ pub struct ReplicaObject {
     pub asked: Cell<usize>,
     pub store: Store<TestDisk>,
     pub origin: TestOrigin,
-    /// The state in the data centre's cache.
-    pub kept: RefCell<Option<Vec<u8>>>,
+    /// The parts of the state in the data centre's cache.
+    pub kept: RefCell<BTreeMap<u32, Vec<u8>>>,
+    /// Number of pauses of computations, and whether one lasts until it is polled again.
+    pub pauses: Cell<usize>,
+    pub pauses_last: Cell<bool>,
+    /// What the isolate said about itself last.
+    pub holder: RefCell<Holder>,
+    /// Number of segments that the isolate fetched.
+    pub fetched: Cell<usize>,
     /// Changes the updates on their way to the isolate.
     pub tampering: RefCell<Option<Tampering>>,
     /// Changes the segments on their way to the isolate, that many times.
@@ -63,6 +74,10 @@ impl ReplicaObject {
             store: Store::new(TestDisk::default(), keys),
             origin: TestOrigin::new(now),
             kept: RefCell::default(),
+            pauses: Cell::default(),
+            pauses_last: Cell::default(),
+            holder: RefCell::default(),
+            fetched: Cell::default(),
             tampering: RefCell::default(),
             wrong_segments: Cell::default(),
             out: RefCell::default(),
@@ -97,6 +112,23 @@ fn counted_down(count: &Cell<usize>) -> bool {
     left > 0
 }
 
+impl Pause for TestOrigin {
+    fn pause(&self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl Pause for World {
+    fn pause(&self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        self.replica.pauses.set(self.replica.pauses.get() + 1);
+        let mut is_over = !self.replica.pauses_last.get();
+        Box::pin(std::future::poll_fn(move |_| match std::mem::replace(&mut is_over, true) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }))
+    }
+}
+
 impl ReplicaOrigin for TestOrigin {
     fn now(&self) -> i64 {
         self.millis.get()
@@ -129,8 +161,9 @@ impl ReplicaSource for World {
         World::now(self)
     }
 
-    async fn ask(&self, ask: &ReplicaAsk) -> Result<ReplicaAnswer, Unreachable> {
+    async fn ask(&self, ask: &ReplicaAsk, holder: Holder) -> Result<ReplicaAnswer, Unreachable> {
         let ReplicaObject { asked, store, origin, is_away, tampering, .. } = &self.replica;
+        self.replica.holder.replace(holder);
         asked.set(asked.get() + 1);
         let now = World::now(self).as_millis();
         origin.millis.set(now);
@@ -150,6 +183,7 @@ impl ReplicaSource for World {
     }
 
     async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, Unreachable> {
+        self.replica.fetched.set(self.replica.fetched.get() + names.len());
         let mut body = Vec::new();
         for name in names {
             put_part(&self.replica.store.segment(name).unwrap().unwrap_or_default(), &mut body);
@@ -157,12 +191,12 @@ impl ReplicaSource for World {
         Ok(if counted_down(&self.replica.wrong_segments) { damaged(body) } else { body })
     }
 
-    async fn load(&self) -> Option<Vec<u8>> {
-        self.replica.kept.borrow().clone()
+    async fn load(&self, part: u32) -> Option<Vec<u8>> {
+        self.replica.kept.borrow().get(&part).cloned()
     }
 
-    async fn store(&self, bytes: Vec<u8>) {
-        self.replica.kept.replace(Some(bytes));
+    async fn store(&self, part: u32, bytes: Vec<u8>) {
+        self.replica.kept.borrow_mut().insert(part, bytes);
     }
 
     fn log(&self, line: &str) {

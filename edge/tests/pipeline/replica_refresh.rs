@@ -2,6 +2,7 @@
 
 use crate::replica::{LIST, publish, seen, world};
 use crate::world::*;
+use rds_shared::replica::Families;
 
 #[test]
 fn one_question_brings_all_changes_and_requests_wait_for_it() {
@@ -107,7 +108,7 @@ fn a_new_isolate_takes_the_state_of_the_data_centre_and_asks_for_the_difference_
 #[test]
 fn rows_that_do_not_fit_are_not_held_and_their_routes_are_answered_by_the_origin() {
     let world = world();
-    world.isolate.replica.borrow_mut().max_bytes = 10_000;
+    world.isolate.replica.borrow_mut().max_bytes = 1_000;
     for _ in 0..9 {
         assert_eq!((world.get("/v1/stats").status, world.replica.asked.get()), (200, 1));
         world.pass_seconds(6);
@@ -115,4 +116,5 @@ fn rows_that_do_not_fit_are_not_held_and_their_routes_are_answered_by_the_origin
     assert!(world.isolate.replica.borrow().held().is_none() && world.asked() > 0);
     assert_eq!(world.isolate.replica.borrow().refused, 1);
     assert!(world.log.borrow().iter().any(|line| line.contains("more than an isolate has")));
+    assert_eq!(world.isolate.replica.borrow().left_out(), Families::ALL);
 }

@@ -2,12 +2,14 @@
 
 use crate::replica_object::{TestDisk, TestOrigin};
 use crate::world::KEY;
-use rds_edge::replica::documents::{Opened, Segments};
+use rds_edge::replica::documents::{Content, Opened};
 use rds_edge::replica::pull::{is_due, pull};
+use rds_edge::replica::segments::{Segments, Unpacked};
 use rds_edge::replica::store::{Store, WHOLE_AFTER_BYTES};
 use rds_shared::access::AssertionKey;
 use rds_shared::access::link::ReplicaAsk;
-use rds_shared::replica::{FORMAT, Rows, StateId, Step};
+use rds_shared::pace::{Pace, at_once};
+use rds_shared::replica::{FORMAT, Families, Rows, StateId, Step};
 use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 use std::pin::pin;
@@ -39,18 +41,21 @@ fn publish(origin: &TestOrigin) {
 }
 
 fn ask(have: Option<StateId>) -> ReplicaAsk {
-    ReplicaAsk { format: FORMAT, have, covering: TagVersions::default(), whole: false }
+    ReplicaAsk { format: FORMAT, have, covering: TagVersions::default(), whole: false, holders: None }
 }
 
 /// The rows of a holder that has `rows` and asks the Durable Object. Returns them and what it was sent.
 fn led(store: &Store<&TestDisk>, held: Option<(&Rows, StateId)>) -> (Rows, StateId, Step) {
     let update = store.kept().unwrap().unwrap().update_for(&ask(held.map(|(_, state)| state)));
-    let opened = Opened::of(&update, &keys()).unwrap();
+    let held = held.map(|(rows, state)| Content { state, families: Families::ALL, rows: rows.clone() });
+    let pace = Pace::unbroken();
+    let opened = at_once(Opened::of(&update, &keys(), &pace)).unwrap();
     let mut segments = Segments::default();
     for (name, bytes) in &*store.disk.segments.borrow() {
-        segments.take(*name, bytes).unwrap();
+        segments.take(at_once(Unpacked::of(*name, bytes, None, &pace)).unwrap());
     }
-    (opened.rows(held, &segments).unwrap(), opened.stamp.state, update.step)
+    let content = at_once(opened.content(held.as_ref(), Families::ALL, &segments, &pace)).unwrap();
+    (content.rows, opened.stamp.state, update.step)
 }
 
 #[test]

@@ -190,7 +190,8 @@ impl Catalog {
     /// The list rows of a page of the active vaults that match `filter`, in the order of `sort`.
     pub fn select(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> Found<'_> {
         let selection = self.model.vaults.select(filter, sort, page);
-        Found { rows: self.model.vaults.listed(&selection), total: selection.total }
+        let vault = |number: &u32| Some(&self.active.get(*number as usize)?.encoded.listed);
+        Found { rows: selection.rows.iter().filter_map(vault).collect(), total: selection.total }
     }
 
     /// The vault with this id, active or not.

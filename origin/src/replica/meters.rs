@@ -1,5 +1,6 @@
 //! Metrics of the replica.
 
+use super::holders::Holders;
 use crate::metrics::{head, metric};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -39,6 +40,8 @@ pub struct Meters {
     pub(super) state_micros: AtomicU64,
     /// Answers refused because too many bytes of answers were in memory.
     pub(super) refused: AtomicU64,
+    /// What the edge's isolates hold.
+    pub(super) holders: Holders,
 }
 
 impl Meters {
@@ -76,5 +79,6 @@ impl Meters {
             "gauge",
             self.state_micros.load(Relaxed) as f64 / 1e6,
         );
+        self.holders.render(out);
     }
 }

@@ -7,6 +7,7 @@
 //! | `states` | the current state, those before it, and deltas between them |
 //! | `segments` | segments and manifests |
 //! | [`meters`] | metrics |
+//! | [`holders`] | what the edge's isolates hold, as its Durable Objects last said |
 //!
 //! # Invariants
 //!
@@ -16,6 +17,7 @@
 //! - Nothing is computed while no edge asks: the first request makes the first state, and [`IDLE`] after the last one everything is dropped.
 //! - States, deltas, segments and answers in memory have bounds, and nothing is computed on the threads that answer requests.
 
+pub mod holders;
 pub mod meters;
 mod segments;
 mod state;
@@ -119,6 +121,9 @@ impl Replica {
         now: Timestamp,
     ) -> Result<Content, Fault> {
         self.is_asked();
+        if let Some(holders) = &ask.holders {
+            self.meters.holders.hear(holders);
+        }
         // Other tags say nothing about the rows.
         let _ = live.tags_since(&claimed(&ask.covering), CATCH_UP_TIMEOUT).await;
         let meters = Arc::clone(&self.meters);

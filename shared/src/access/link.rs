@@ -9,6 +9,7 @@ use super::plan::KeyRecord;
 use crate::model::ids::ChainId;
 use crate::replica::{SegmentName, StateId};
 use crate::route::TagVersions;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,20 @@ pub struct ReplicaAsk {
     /// Whether the asker wants the manifest of the current state rather than deltas.
     #[serde(default)]
     pub whole: bool,
+    /// What the isolates hold that ask the sender. Older releases neither send nor read this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holders: Option<ReplicaHolders>,
+}
+
+/// The isolates that asked one Durable Object of the replica within the last minute, for the operator.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaHolders {
+    /// The Durable Object's id.
+    pub object: String,
+    /// Number of isolates.
+    pub isolates: u64,
+    /// For each family that isolates leave out because it does not fit in their memory, by name, how many do.
+    pub left_out: BTreeMap<String, u64>,
 }
 
 /// The edge's request for segments of the replica.

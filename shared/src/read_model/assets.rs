@@ -11,6 +11,7 @@ use super::response::{PreencodedBody, Response};
 use crate::model::asset_encoded::View;
 use crate::model::attestation::ReviewerRow;
 use crate::model::{EncodedAsset, EncodedRow};
+use crate::pace::Pace;
 use crate::replica::Row;
 use crate::route::{params, routes};
 use crate::select::assets::{AssetColumns, AssetFilter, AssetIndex};
@@ -87,12 +88,12 @@ fn read_reviewer(_: &Row, mut reader: Reader<'_>) -> Option<EncodedReviewer> {
     reader.is_at_end().then_some(EncodedReviewer { key_periods, active, inactive })
 }
 
-pub(super) fn read_assets(rows: &[Row]) -> Option<AssetRows> {
-    Listed::read(rows, read_asset, AssetIndex::build)
+pub(super) async fn read_assets(rows: &[Row], pace: &Pace<'_>) -> Option<AssetRows> {
+    Listed::read(rows, pace, read_asset).await
 }
 
-pub(super) fn read_reviewers(rows: &[Row]) -> Option<Vec<EncodedReviewer>> {
-    read_rows(rows, read_reviewer)
+pub(super) async fn read_reviewers(rows: &[Row], pace: &Pace<'_>) -> Option<Vec<EncodedReviewer>> {
+    read_rows(rows, pace, read_reviewer).await
 }
 
 impl EncodedReviewer {

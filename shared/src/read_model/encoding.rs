@@ -6,9 +6,12 @@ use alloc::vec::Vec;
 use core::fmt::Display;
 use serde::ser::Error;
 
-/// A reader of a row's content, whose parts are parts of the row's bytes.
+/// A reader of a row's content, whose parts are parts of the row's bytes. A packed row, which nobody should read, has no content.
 pub(super) fn reader(row: &Row) -> Reader<'_> {
-    Reader::of_shared(row.bytes(), row.content_start())
+    match row.shared_bytes() {
+        Some(bytes) => Reader::of_shared(bytes, row.content_start()),
+        None => Reader::new(&[]),
+    }
 }
 
 /// A row with this key and content. Fails only if the key is longer than a row's key may be.

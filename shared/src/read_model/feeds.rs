@@ -10,12 +10,14 @@ use super::request::{Request, RowRequest};
 use super::response::Response;
 use crate::model::ids::{Address, ChainId};
 use crate::model::oracle::{EncodedFeed, OracleFeed};
+use crate::pace::Pace;
 use crate::replica::Row;
 use crate::route::routes;
 use crate::select::feeds::{FeedColumns, FeedIndex};
 use crate::wire::error::ApiError;
 use crate::wire::page::PageMeta;
 use crate::wire::record::Reader;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -46,8 +48,8 @@ fn read_row<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(FeedColumns<'a>, 
 }
 
 impl Feeds {
-    pub(super) fn read(rows: &Arc<Vec<Row>>) -> Option<Self> {
-        Some(Feeds { listed: Listed::read(rows, read_row, FeedIndex::build)?, rows: Arc::clone(rows) })
+    pub(super) async fn read(rows: &Arc<Vec<Row>>, pace: &Pace<'_>) -> Option<Self> {
+        Some(Feeds { listed: Listed::read(rows, pace, read_row).await?, rows: Arc::clone(rows) })
     }
 
     pub fn len(&self) -> usize {
@@ -66,10 +68,14 @@ impl Feeds {
     }
 
     /// `GET /v1/oracle`: every feed by chain and address, filtered and paged.
-    pub(super) fn list(&self, version: i64, request: RowRequest<'_, routes::OracleList>) -> Result<Response, ApiError> {
+    pub(super) fn list(
+        &self,
+        (version, hidden): (i64, &[String]),
+        request: RowRequest<'_, routes::OracleList>,
+    ) -> Result<Response, ApiError> {
         let page = request.page()?;
         let now = request.now;
-        let selection = self.listed.index().select(request.query(), now, page);
+        let selection = self.listed.index().select(request.query(), now, page, hidden);
         let feeds: Vec<&EncodedFeed> = self.listed.selected(&selection).collect();
         let meta = PageMeta::new(page, selection.total as u64);
         let mut etag = request.etag();

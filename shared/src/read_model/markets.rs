@@ -6,11 +6,13 @@ use super::request::RowRequest;
 use super::response::Response;
 use crate::model::EncodedRow;
 use crate::model::market::Market;
+use crate::pace::Pace;
 use crate::replica::Row;
 use crate::route::routes;
 use crate::select::markets::{MarketColumns, MarketIndex};
 use crate::wire::error::ApiError;
 use crate::wire::record::Reader;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The served markets, in byte order of ids.
@@ -29,8 +31,8 @@ pub fn encoded(row: &Row) -> Option<EncodedRow> {
     read_row(row, encoding::reader(row)).map(|(_, encoded)| encoded)
 }
 
-pub(super) fn read(rows: &[Row]) -> Option<Markets> {
-    Listed::read(rows, read_row, MarketIndex::build)
+pub(super) async fn read(rows: &[Row], pace: &Pace<'_>) -> Option<Markets> {
+    Listed::read(rows, pace, read_row).await
 }
 
 fn read_row<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(MarketColumns<'a>, EncodedRow)> {
@@ -42,11 +44,11 @@ fn read_row<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(MarketColumns<'a>
 /// `GET /v1/markets`.
 pub(super) fn list(
     markets: &Markets,
-    version: i64,
+    (version, hidden): (i64, &[String]),
     request: RowRequest<'_, routes::MarketList>,
 ) -> Result<Response, ApiError> {
     let page = request.page()?;
-    let selection = markets.index().select(request.query(), page);
+    let selection = markets.index().select(request.query(), page, hidden);
     let rows: Vec<&EncodedRow> = markets.selected(&selection).collect();
     Ok(request.respond_page(version, &rows, page, selection.total))
 }

@@ -42,9 +42,10 @@ use self::security::Security;
 use self::vaults::Vaults;
 use crate::access::paging;
 use crate::model::EncodedRow;
-use crate::replica::Rows;
-use crate::route::{RouteId, routes};
+use crate::replica::{Families, Family, Rows};
+use crate::route::{Query, RouteId, RowQuery, params, routes};
 use crate::wire::error::ApiError;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -67,8 +68,15 @@ pub struct ReadModel {
     symbols: Arc<Vec<EncodedRow>>,
     /// Totals of the platform.
     stats: EncodedRow,
+    /// Numbers of chains that are hidden in the lists of vaults, markets and feeds.
+    hidden: Arc<[String]>,
+    /// The families that the model has; of the others it has no rows and answers nothing.
+    families: Families,
     rows: Rows,
 }
+
+/// The families that every model has: filters are checked against the registries, and several lists are made of a single row among others.
+pub const ALWAYS: Families = Families::of(&[Family::Chains, Family::Protocols, Family::Curators, Family::Singles]);
 
 /// Whether [`answer`] answers this route.
 pub const fn serves(id: RouteId) -> bool {
@@ -96,6 +104,29 @@ pub const fn serves(id: RouteId) -> bool {
     )
 }
 
+/// The families whose rows the answer to a request for this route is made from; none for a route that [`serves`] does not name.
+pub fn families_of(id: RouteId, query: &Query) -> Families {
+    use RouteId::*;
+    let has_loss = || RowQuery::<routes::SecurityEventList>::of(query).get(params::HasLoss).is_some();
+    let family = match id {
+        VaultList | VaultScores | Royco => Family::Vaults,
+        Chains => Family::Chains,
+        ProtocolList => Family::Protocols,
+        CuratorList => Family::Curators,
+        AssetSymbols => Family::Symbols,
+        Stats | AssetFacets | RwaFacets => Family::Singles,
+        MarketList => Family::Markets,
+        OracleList | OracleByAddress => Family::Feeds,
+        AssetList => Family::Assets,
+        RwaList => Family::Rwa,
+        ReviewerList => Family::Reviewers,
+        SecurityEventList if !has_loss() => Family::SecurityEvents,
+        SecurityEventList | LossBoard => Family::Losses,
+        _ => return Families::NONE,
+    };
+    Families::of(&[family])
+}
+
 /// Checks everything about a request that does not depend on rows: a host that has no rows yet refuses with the same error as one that has.
 pub fn check(request: &Request<'_>) -> Result<(), ApiError> {
     if request.route().id == RouteId::SecurityEventList {
@@ -104,20 +135,23 @@ pub fn check(request: &Request<'_>) -> Result<(), ApiError> {
     paging::admit_query(request.principal, request.route(), request.query)
 }
 
-/// The response to a request for one of the routes that [`serves`] names; `None` for other routes.
+/// The response to a request for one of the routes that [`serves`] names; `None` for other routes, and if the model lacks the rows.
 pub fn answer(model: &ReadModel, request: Request<'_>) -> Option<Result<Response, ApiError>> {
-    let version = model.version;
+    if !model.families.has_all(families_of(request.route().id, request.query)) {
+        return None;
+    }
+    let (version, shown) = (model.version, (model.version, &*model.hidden));
     Some(match request.route().id {
-        RouteId::VaultList => model.vaults.list(version, request.of()),
-        RouteId::VaultScores => model.vaults.scores(version, request.of()),
-        RouteId::Royco => model.vaults.rewarded(version, request.of()),
+        RouteId::VaultList => model.vaults.list(shown, request.of()),
+        RouteId::VaultScores => model.vaults.scores(shown, request.of()),
+        RouteId::Royco => model.vaults.rewarded(shown, request.of()),
         RouteId::Chains => Ok(model.registries.chains(version, request.of())),
         RouteId::ProtocolList => Ok(model.registries.protocols(version, request.of())),
         RouteId::CuratorList => model.registries.curators(version, request.of()),
         RouteId::AssetSymbols => Ok(symbols::list(&model.symbols, version, request.of())),
         RouteId::Stats => Ok(request.respond_one(version, &model.stats)),
-        RouteId::MarketList => markets::list(&model.markets, version, request.of()),
-        RouteId::OracleList => model.feeds.list(version, request.of()),
+        RouteId::MarketList => markets::list(&model.markets, shown, request.of()),
+        RouteId::OracleList => model.feeds.list(shown, request.of()),
         RouteId::OracleByAddress => model.feeds.by_address(version, &model.registries, &request),
         RouteId::AssetList => model.assets.enriched(version, request.of()),
         RouteId::AssetFacets => Ok(request.respond_preencoded(version, &model.assets.facets)),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::access::Principal;
-use crate::route::{Found, Query, ROUTES, Route};
+use crate::route::{Found, Query, ROUTES, Route, Row as _};
 use crate::wire::time::Timestamp;
 use alloc::string::String;
 use alloc::vec;
@@ -23,7 +23,16 @@ fn ask(model: &ReadModel, route: &'static Route, if_none_match: Option<&str>) ->
 fn the_model_answers_exactly_the_routes_that_it_names() {
     for route in ROUTES {
         assert_eq!(ask(&empty(), route, None).is_some(), serves(route.id), "{}", route.path);
+        let has_family = Query::parse(route.query, "").is_ok_and(|query| !families_of(route.id, &query).is_empty());
+        assert_eq!(has_family, serves(route.id), "{}", route.path);
     }
+}
+
+#[test]
+fn the_registry_with_losses_is_made_of_the_cases_of_the_loss_board() {
+    let query = |text: &str| Query::parse(crate::route::routes::SecurityEventList::QUERY, text).unwrap();
+    let of = |text: &str| families_of(RouteId::SecurityEventList, &query(text)).iter().collect::<Vec<_>>();
+    assert_eq!((of(""), of("hasLoss=true")), (vec![Family::SecurityEvents], vec![Family::Losses]));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::model::chain::ChainRow;
 use crate::model::curator::CuratorRow;
 use crate::model::ids::{ChainId, Namespace};
 use crate::model::protocol::ProtocolRow;
+use crate::pace::Pace;
 use crate::replica::Row;
 use crate::route::param::Registry;
 use crate::route::{params, routes};
@@ -109,21 +110,27 @@ fn read_curator<'a>(row: &'a Row, mut reader: Reader<'a>) -> Option<(CuratorColu
     reader.is_at_end().then_some((columns, Named { id, row: encoded }))
 }
 
-pub(super) fn read_chains(rows: &[Row]) -> Option<Vec<Chain>> {
-    read_rows(rows, read_chain)
+pub(super) async fn read_chains(rows: &[Row], pace: &Pace<'_>) -> Option<Vec<Chain>> {
+    read_rows(rows, pace, read_chain).await
 }
 
-pub(super) fn read_protocols(rows: &[Row]) -> Option<Protocols> {
-    let all = read_rows(rows, read_protocol)?;
+pub(super) async fn read_protocols(rows: &[Row], pace: &Pace<'_>) -> Option<Protocols> {
+    let all = read_rows(rows, pace, read_protocol).await?;
     let list = PreencodedBody::of(whole(&all.iter().collect::<Vec<_>>()));
     Some(Protocols { all, list })
 }
 
-pub(super) fn read_curators(rows: &[Row]) -> Option<Curators> {
-    Listed::read(rows, read_curator, CuratorIndex::build).map(Curators)
+pub(super) async fn read_curators(rows: &[Row], pace: &Pace<'_>) -> Option<Curators> {
+    Listed::read(rows, pace, read_curator).await.map(Curators)
 }
 
 impl Registries {
+    /// Without some chains.
+    pub(super) fn without_chains(&self, hidden: &[ChainId]) -> Self {
+        let chains = self.chains.iter().filter(|chain| !hidden.contains(&chain.id)).cloned().collect();
+        Registries { chains: Arc::new(chains), ..self.clone() }
+    }
+
     /// A chain by slug, ignoring letter case, or by number.
     pub fn chain(&self, network: &str) -> Option<&Chain> {
         let number = network.parse().ok().map(ChainId);

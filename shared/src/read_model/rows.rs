@@ -13,9 +13,11 @@ use super::vaults::Vaults;
 use super::{ReadModel, assets, markets, security, singles, symbols};
 use crate::model::ids::ChainId;
 use crate::model::loss::UNMAPPED_ID;
-use crate::replica::{Family, Row, Rows};
+use crate::pace::{Pace, at_once};
+use crate::replica::{Families, Family, Row, Rows};
 use crate::select::security::EventColumns;
 use crate::wire::record::Reader;
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -25,25 +27,63 @@ impl ReadModel {
         self.rows.clone()
     }
 
+    /// The families that the model has.
+    pub fn families(&self) -> Families {
+        self.families
+    }
+
     /// The model that `rows` make. `None` if they are not the rows of a model.
     ///
     /// `previous` is an earlier model with its rows. A family whose rows are the same list in memory keeps its part of that model, and of the
     /// other families, vaults that are the same rows in memory are not decoded again.
     pub fn from_rows(version: i64, rows: &Rows, previous: Option<(&ReadModel, &Rows)>) -> Option<ReadModel> {
-        let source = Source { rows, previous };
-        let before = previous.map(|(model, _)| &*model.vaults);
+        Self::of_families(version, Families::ALL, rows, previous)
+    }
+
+    /// Like [`from_rows`](Self::from_rows), of a holder of some families, among which are those of [`ALWAYS`](super::ALWAYS).
+    pub fn of_families(
+        version: i64,
+        families: Families,
+        rows: &Rows,
+        previous: Option<(&ReadModel, &Rows)>,
+    ) -> Option<ReadModel> {
+        at_once(Self::make(version, families, rows, previous, &Pace::unbroken()))
+    }
+
+    /// Like [`of_families`](Self::of_families), with pauses.
+    pub async fn make(
+        version: i64,
+        families: Families,
+        rows: &Rows,
+        previous: Option<(&ReadModel, &Rows)>,
+        pace: &Pace<'_>,
+    ) -> Option<ReadModel> {
+        let source = Source { rows, previous, pace };
+        let vaults = previous.map(|(model, _)| &*model.vaults);
+        let vaults = async |rows| Vaults::read(rows, vaults, pace).await;
+        let markets = async |rows: &_| markets::read(rows, pace).await;
+        let feeds = async |rows: &_| Feeds::read(rows, pace).await;
+        let symbols = async |rows: &_| read_rows(rows, pace, symbols::read).await;
         Some(ReadModel {
             version,
-            vaults: source.part(Family::Vaults, |it| &it.vaults, |rows| Vaults::read(rows, before))?,
-            registries: source.registries()?,
-            markets: source.part(Family::Markets, |it| &it.markets, |rows| markets::read(rows))?,
-            feeds: source.part(Family::Feeds, |it| &it.feeds, Feeds::read)?,
-            assets: source.assets()?,
-            security: source.security()?,
-            symbols: source.part(Family::Symbols, |it| &it.symbols, |rows| read_rows(rows, symbols::read))?,
+            vaults: source.part(Family::Vaults, |it| &it.vaults, vaults).await?,
+            registries: source.registries().await?,
+            markets: source.part(Family::Markets, |it| &it.markets, markets).await?,
+            feeds: source.part(Family::Feeds, |it| &it.feeds, feeds).await?,
+            assets: source.assets().await?,
+            security: source.security().await?,
+            symbols: source.part(Family::Symbols, |it| &it.symbols, symbols).await?,
             stats: source.single(singles::STATS, |it| &it.stats, singles::read_stats)?,
+            families,
+            hidden: Arc::default(),
             rows: rows.clone(),
         })
+    }
+
+    /// The model without the rows of some chains, for the lists all of whose rows are of one chain or of none: of vaults, markets, feeds and chains.
+    pub fn without_chains(&self, chains: &[ChainId]) -> ReadModel {
+        let hidden = chains.iter().map(|chain| chain.to_string()).collect();
+        ReadModel { registries: self.registries.without_chains(chains), hidden, ..self.clone() }
     }
 }
 
@@ -51,48 +91,53 @@ impl ReadModel {
 struct Source<'a> {
     rows: &'a Rows,
     previous: Option<(&'a ReadModel, &'a Rows)>,
+    pace: &'a Pace<'a>,
 }
 
 impl<'a> Source<'a> {
-    fn registries(&self) -> Option<Registries> {
-        use registries::{read_chains, read_curators, read_protocols};
+    async fn registries(&self) -> Option<Registries> {
+        let chains = async |rows: &_| registries::read_chains(rows, self.pace).await;
+        let protocols = async |rows: &_| registries::read_protocols(rows, self.pace).await;
+        let curators = async |rows: &_| registries::read_curators(rows, self.pace).await;
         Some(Registries {
-            chains: self.part(Family::Chains, |it| &it.registries.chains, |rows| read_chains(rows))?,
-            protocols: self.part(Family::Protocols, |it| &it.registries.protocols, |rows| read_protocols(rows))?,
-            curators: self.part(Family::Curators, |it| &it.registries.curators, |rows| read_curators(rows))?,
+            chains: self.part(Family::Chains, |it| &it.registries.chains, chains).await?,
+            protocols: self.part(Family::Protocols, |it| &it.registries.protocols, protocols).await?,
+            curators: self.part(Family::Curators, |it| &it.registries.curators, curators).await?,
         })
     }
 
-    fn assets(&self) -> Option<Assets> {
-        use assets::{read_assets, read_reviewers};
+    async fn assets(&self) -> Option<Assets> {
+        let enriched = async |rows: &_| assets::read_assets(rows, self.pace).await;
+        let reviewers = async |rows: &_| assets::read_reviewers(rows, self.pace).await;
         Some(Assets {
-            enriched: self.part(Family::Assets, |it| &it.assets.enriched, |rows| read_assets(rows))?,
-            rwa: self.part(Family::Rwa, |it| &it.assets.rwa, |rows| read_assets(rows))?,
+            enriched: self.part(Family::Assets, |it| &it.assets.enriched, enriched).await?,
+            rwa: self.part(Family::Rwa, |it| &it.assets.rwa, enriched).await?,
             facets: self.single(singles::ASSET_FACETS, |it| &it.assets.facets, singles::read_facets)?,
             rwa_facets: self.single(singles::RWA_FACETS, |it| &it.assets.rwa_facets, singles::read_facets)?,
-            reviewers: self.part(Family::Reviewers, |it| &it.assets.reviewers, |rows| read_reviewers(rows))?,
+            reviewers: self.part(Family::Reviewers, |it| &it.assets.reviewers, reviewers).await?,
         })
     }
 
-    fn security(&self) -> Option<Security> {
-        use security::{read_events, read_losses};
+    async fn security(&self) -> Option<Security> {
+        let events = async |rows: &_| security::read_events(rows, self.pace).await;
+        let losses = async |rows: &_| security::read_losses(rows, self.pace).await;
         Some(Security {
-            events: self.part(Family::SecurityEvents, |it| &it.security.events, |rows| read_events(rows))?,
-            losses: self.part(Family::Losses, |it| &it.security.losses, |rows| read_losses(rows))?,
+            events: self.part(Family::SecurityEvents, |it| &it.security.events, events).await?,
+            losses: self.part(Family::Losses, |it| &it.security.losses, losses).await?,
             coverage: self.single(singles::LOSS_COVERAGE, |it| &it.security.coverage, singles::read_coverage)?,
         })
     }
 
     /// The part of the model that the rows of `family` make: that of the earlier model if the rows are the same list.
-    fn part<T>(
+    async fn part<T>(
         &self,
         family: Family,
         of: impl FnOnce(&ReadModel) -> &Arc<T>,
-        read: impl FnOnce(&'a Arc<Vec<Row>>) -> Option<T>,
+        read: impl AsyncFnOnce(&'a Arc<Vec<Row>>) -> Option<T>,
     ) -> Option<Arc<T>> {
         match self.previous {
             Some((model, before)) if self.rows.shares(before, family) => Some(Arc::clone(of(model))),
-            _ => read(self.rows.of(family)).map(Arc::new),
+            _ => read(self.rows.of(family)).await.map(Arc::new),
         }
     }
 
@@ -116,7 +161,8 @@ impl<'a> Source<'a> {
 
 /// The chain that a row belongs to; `None` if it belongs to none, or if its bytes are no such row.
 pub fn chain_of(family: Family, row: &Row) -> Option<ChainId> {
-    let mut reader = reader(row);
+    let row = row.unpacked();
+    let mut reader = reader(&row);
     match family {
         Family::Vaults | Family::Markets | Family::Feeds | Family::Assets | Family::Rwa | Family::Chains => {
             reader.variable().map(ChainId)

@@ -4,7 +4,7 @@ use super::*;
 use crate::access::Principal;
 use crate::read_model::request::Request;
 use crate::read_model::response::Response;
-use crate::read_model::{answer, samples, serves};
+use crate::read_model::{ALWAYS, answer, families_of, samples, serves};
 use crate::route::{Found, Query, ROUTES};
 use crate::wire::error::ApiError;
 use crate::wire::time::Timestamp;
@@ -82,6 +82,28 @@ fn what_did_not_change_is_shared_with_the_previous_model() {
 }
 
 #[test]
+fn hidden_chains_are_missing_in_the_lists_of_one_chain_as_if_they_had_no_rows() {
+    let rows = samples::rows(9);
+    let whole = ReadModel::from_rows(7, &rows, None).unwrap();
+    for chains in [vec![], vec![ChainId(1)], vec![ChainId(8_453), ChainId(99)]] {
+        let mut shown = rows.clone();
+        for family in Family::ALL {
+            let is_shown = |row: &&Row| chain_of(family, row).is_none_or(|chain| !chains.contains(&chain));
+            samples::set(&mut shown, family, rows.of(family).iter().filter(is_shown).cloned().collect());
+        }
+        let expected = responses(&ReadModel::from_rows(7, &shown, None).unwrap());
+        let routes = ROUTES.iter().filter(|route| serves(route.id));
+        for ((route, expected), response) in routes.zip(&expected).zip(responses(&whole.without_chains(&chains))) {
+            use crate::route::RouteId::*;
+            if matches!(route.id, VaultList | VaultScores | Royco | Chains | MarketList | OracleList | OracleByAddress)
+            {
+                assert_eq!(response.as_ref(), expected.as_ref(), "{} without {chains:?}", route.path);
+            }
+        }
+    }
+}
+
+#[test]
 fn every_row_names_the_chain_that_it_belongs_to() {
     let rows = samples::rows(2);
     let chains = |family| -> Vec<Option<u64>> {
@@ -96,6 +118,35 @@ fn every_row_names_the_chain_that_it_belongs_to() {
     assert_eq!(chains(Family::Protocols), [None; 3]);
     assert_eq!(chains(Family::Assets).len(), 3);
     assert!(chains(Family::Assets).iter().chain(&chains(Family::Rwa)).all(Option::is_some));
+}
+
+#[test]
+fn a_model_of_some_families_answers_their_lists_as_the_whole_model_and_no_others() {
+    let rows = samples::rows(9);
+    let whole = responses(&ReadModel::from_rows(7, &rows, None).unwrap());
+    for family in Family::ALL.into_iter().filter(|family| !ALWAYS.has(*family)) {
+        let families = ALWAYS.with(family);
+        let model = ReadModel::of_families(7, families, &rows.only(families), None).unwrap();
+        assert_eq!((model.families(), model.rows()), (families, rows.only(families)));
+        let routes = ROUTES.iter().filter(|route| serves(route.id)).zip(responses(&model).into_iter().zip(&whole));
+        for (route, (response, whole)) in routes {
+            let needed = families_of(route.id, &Query::parse(route.query, "").unwrap());
+            match families.has_all(needed) {
+                true => assert_eq!(response.as_ref(), whole.as_ref(), "{} of {}", route.path, family.name()),
+                false => assert_eq!(response, None, "{} of {}", route.path, family.name()),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_family_that_is_held_again_is_read_from_its_rows() {
+    let rows = samples::rows(9);
+    let whole = ReadModel::from_rows(7, &rows, None).unwrap();
+    let some = ReadModel::of_families(7, ALWAYS, &rows.only(ALWAYS), Some((&whole, &rows))).unwrap();
+    let again = ReadModel::from_rows(7, &rows, Some((&some, &rows.only(ALWAYS)))).unwrap();
+    assert_eq!(responses(&again), responses(&whole));
+    assert!(responses(&some).iter().any(Option::is_none));
 }
 
 #[test]

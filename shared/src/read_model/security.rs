@@ -8,6 +8,7 @@ use crate::model::EncodedRow;
 use crate::model::loss::{Coverage, LossRow};
 use crate::model::security::{MoreMeta, SecurityEvent};
 use crate::model::status::Severity;
+use crate::pace::Pace;
 use crate::replica::Row;
 use crate::route::{self, params, routes};
 use crate::select::losses::{LossColumns, LossIndex};
@@ -58,12 +59,12 @@ fn read_loss<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(LossColumns<'a>,
     reader.is_at_end().then_some((columns, encoded))
 }
 
-pub(super) fn read_events(rows: &[Row]) -> Option<Listed<EncodedRow, SecurityIndex>> {
-    Listed::read(rows, read_event, SecurityIndex::build)
+pub(super) async fn read_events(rows: &[Row], pace: &Pace<'_>) -> Option<Listed<EncodedRow, SecurityIndex>> {
+    Listed::read(rows, pace, read_event).await
 }
 
-pub(super) fn read_losses(rows: &[Row]) -> Option<Listed<EncodedRow, LossIndex>> {
-    Listed::read(rows, read_loss, LossIndex::build)
+pub(super) async fn read_losses(rows: &[Row], pace: &Pace<'_>) -> Option<Listed<EncodedRow, LossIndex>> {
+    Listed::read(rows, pace, read_loss).await
 }
 
 impl Security {

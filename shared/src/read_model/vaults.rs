@@ -1,24 +1,29 @@
 //! Active vaults: the list, the scores in bulk, and the vaults of the protocol whose rewards are listed.
 
 use super::encoding;
-use super::listed::Listed;
+use super::listed::{BLOCK, ROW_NANOS};
 use super::request::RowRequest;
 use super::response::Response;
 use crate::model::EncodedRow;
 use crate::model::vault::{RewardedVault, VaultRow};
 use crate::model::vault_score::VaultScoreRow;
+use crate::pace::Pace;
 use crate::replica::Row;
 use crate::route::{self, routes};
 use crate::select::vault_filters::{VaultFilter, VaultSort};
 use crate::select::vaults::{VaultColumns, VaultIndex};
-use crate::select::{Renumbering, Selection};
-use crate::wire::error::ApiError;
+use crate::select::{Filling, Indexed, Renumbering, Selection};
+use crate::wire::error::{ApiError, ErrorCode};
 use crate::wire::page::PageRequest;
 use crate::wire::record::Reader;
+use crate::wire::time::Timestamp;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+
+/// About what it takes to find out whether a row was another one before.
+const RELATE_NANOS: usize = 15;
 
 /// The protocol with a separate list of vaults and their rewards.
 pub const REWARDED_PROTOCOL: &str = "royco";
@@ -59,22 +64,16 @@ impl EncodedVault {
     /// The vault that a row contains.
     pub fn of(row: &Row) -> Option<Self> {
         let mut reader = encoding::reader(row);
-        let columns = VaultColumns::read(&mut reader)?;
-        Self::read(row, &columns, reader)
+        let synced = VaultColumns::pass(&mut reader)?;
+        Self::read(row, synced, reader)
     }
 
     /// Reads what follows the columns.
-    fn read(row: &Row, columns: &VaultColumns<'_>, mut reader: Reader<'_>) -> Option<Self> {
-        let mut encoded = || EncodedRow::read_record(&mut reader, columns.last_synced_at);
+    fn read(row: &Row, synced: Option<Timestamp>, mut reader: Reader<'_>) -> Option<Self> {
+        let mut encoded = || EncodedRow::read_record(&mut reader, synced);
         let (listed, scores) = (encoded()?, encoded()?);
-        let rewarded =
-            if reader.flag()? { Some(EncodedRow::read_record(&mut reader, columns.last_synced_at)?) } else { None };
+        let rewarded = if reader.flag()? { Some(EncodedRow::read_record(&mut reader, synced)?) } else { None };
         reader.is_at_end().then(|| EncodedVault { row: row.clone(), listed, scores, rewarded })
-    }
-
-    /// Whether these are the columns of the vault.
-    fn has(&self, columns: &VaultColumns<'_>) -> bool {
-        VaultColumns::read(&mut encoding::reader(&self.row)).as_ref() == Some(columns)
     }
 
     /// The vault's row in the family of vaults. Its key is the vault's id.
@@ -83,94 +82,123 @@ impl EncodedVault {
     }
 }
 
-/// For each row, the vault of `earlier` with its key and its number, if there is one. Both are in ascending order of keys.
-fn origins<'v>(earlier: &'v [Arc<EncodedVault>], rows: &[Row]) -> Vec<Option<(u32, &'v Arc<EncodedVault>)>> {
+/// How `rows` are numbered after `earlier`, both in ascending order of keys. A row is unchanged if it is the same in memory.
+fn renumbering(earlier: &[Row], rows: &[Row]) -> Renumbering {
     let mut left = (0u32..).zip(earlier).peekable();
-    let origin = |row: &Row| {
-        while left.next_if(|(_, vault)| vault.row.key() < row.key()).is_some() {}
-        left.next_if(|(_, vault)| vault.row.key() == row.key())
-    };
-    rows.iter().map(origin).collect()
+    let numbered = rows.iter().map(|row| {
+        if let Some((number, _)) = left.next_if(|(_, earlier)| earlier.is_same(row)) {
+            return (Some(number), false);
+        }
+        while left.next_if(|(_, earlier)| earlier.key() < row.key()).is_some() {}
+        match left.next_if(|(_, earlier)| earlier.key() == row.key()) {
+            Some((number, earlier)) => (Some(number), !earlier.is_same(row)),
+            None => (None, true),
+        }
+    });
+    Renumbering::new(earlier.len(), numbered)
 }
 
-/// The active vaults, in ascending order of ids.
+/// The active vaults, in ascending order of ids. Their rows are decoded when they are served.
 #[derive(Debug, Clone)]
-pub struct Vaults(Listed<Arc<EncodedVault>, VaultIndex>);
+pub struct Vaults {
+    rows: Arc<Vec<Row>>,
+    index: VaultIndex,
+}
 
 impl Vaults {
-    /// Reads rows. Vaults of `previous` that are the same rows in memory are not decoded again, and its index is continued.
-    pub(super) fn read(rows: &[Row], previous: Option<&Vaults>) -> Option<Self> {
-        let earlier = previous.map_or(&[][..], |vaults| vaults.0.rows());
-        let origins = origins(earlier, rows);
-        let mut of_rows = origins.iter();
-        let read = |row, mut reader| {
-            let columns = VaultColumns::read(&mut reader)?;
-            let origin = of_rows.next().copied().flatten();
-            let vault = match origin.filter(|(_, vault)| vault.row.is_same(row)) {
-                Some((_, vault)) => Arc::clone(vault),
-                None => Arc::new(EncodedVault::read(row, &columns, reader)?),
-            };
-            Some((columns, vault))
+    /// Indexes rows. The index of `previous` is continued, and its rows are not read again.
+    pub(super) async fn read(rows: &Arc<Vec<Row>>, previous: Option<&Vaults>, pace: &Pace<'_>) -> Option<Self> {
+        pace.step(rows.len() * RELATE_NANOS).await;
+        let change = previous.map(|before| (before, renumbering(&before.rows, rows)));
+        let continued = change.as_ref().and_then(|(before, change)| Some((before.index.after(change)?, change)));
+        let (mut filling, changed) = match continued {
+            Some((filling, change)) => (filling, change.changed_rows().collect()),
+            None => (Filling::new(), (0u32..).take(rows.len()).collect::<Vec<u32>>()),
         };
-        let index = |columns: &[VaultColumns<'_>]| match previous {
-            Some(vaults) => {
-                let numbered =
-                    origins.iter().zip(rows.iter().zip(columns)).map(|(origin, (row, columns))| match origin {
-                        Some((number, vault)) => (Some(*number), !vault.row.is_same(row) && !vault.has(columns)),
-                        None => (None, true),
-                    });
-                vaults.0.index().after(&Renumbering::new(earlier.len(), numbered), columns)
+        let mut index = VaultIndex::default();
+        // An empty list has the same columns.
+        index.add(&mut filling, &[]);
+        for block in changed.chunks(BLOCK) {
+            pace.step(block.len() * ROW_NANOS).await;
+            let rows: Vec<Row> =
+                block.iter().filter_map(|number| rows.get(*number as usize)).map(Row::unpacked).collect();
+            let mut columns = Vec::with_capacity(rows.len());
+            for row in &rows {
+                let mut reader = encoding::reader(row);
+                let of_row = VaultColumns::read(&mut reader)?;
+                EncodedVault::read(row, of_row.last_synced_at, reader)?;
+                columns.push(of_row);
             }
-            None => VaultIndex::build(columns),
-        };
-        Listed::read(rows, read, index).map(Vaults)
+            filling.block(columns.len());
+            index.add(&mut filling, &columns);
+        }
+        index.complete(filling.finish(pace).await);
+        Some(Vaults { rows: Arc::clone(rows), index })
     }
 
     /// Row numbers of a page of the vaults that match `filter`, in the order of `sort`.
     pub fn select(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> Selection {
-        self.0.index().select(filter, sort, page)
+        self.index.select(filter, sort, page)
     }
 
-    /// The list rows of a selection.
-    pub fn listed(&self, selection: &Selection) -> Vec<&EncodedRow> {
-        self.0.selected(selection).map(|vault| &vault.listed).collect()
+    /// Bytes of the index on the heap.
+    pub fn index_bytes(&self) -> usize {
+        self.index.heap_bytes()
+    }
+
+    /// The vaults of a selection.
+    fn selected(&self, selection: &Selection) -> Result<Vec<EncodedVault>, ApiError> {
+        let vault = |number: &u32| EncodedVault::of(&self.rows.get(*number as usize)?.unpacked());
+        // Every row could be read when it was indexed.
+        selection.rows.iter().map(vault).collect::<Option<_>>().ok_or_else(|| ErrorCode::InternalError.into())
     }
 
     /// `GET /v1/vaults`.
-    pub(super) fn list(&self, version: i64, request: RowRequest<'_, routes::VaultList>) -> Result<Response, ApiError> {
-        self.page(version, request, |vault| &vault.listed)
+    pub(super) fn list(
+        &self,
+        (version, hidden): (i64, &[String]),
+        request: RowRequest<'_, routes::VaultList>,
+    ) -> Result<Response, ApiError> {
+        self.page((version, hidden), request, |vault| &vault.listed)
     }
 
     /// `GET /v1/vaults/scores`.
     pub(super) fn scores(
         &self,
-        version: i64,
+        (version, hidden): (i64, &[String]),
         request: RowRequest<'_, routes::VaultScores>,
     ) -> Result<Response, ApiError> {
-        self.page(version, request, |vault| &vault.scores)
+        self.page((version, hidden), request, |vault| &vault.scores)
     }
 
     fn page<R: route::Row>(
         &self,
-        version: i64,
+        (version, hidden): (i64, &[String]),
         request: RowRequest<'_, R>,
         row_of: impl Fn(&EncodedVault) -> &EncodedRow,
     ) -> Result<Response, ApiError> {
         let page = request.page()?;
         let query = request.query();
-        let selection = self.select(&VaultFilter::from_query(query), VaultSort::from_query(query), page);
-        let rows: Vec<&EncodedRow> = self.0.selected(&selection).map(|vault| row_of(vault)).collect();
+        let (filter, sort) = (VaultFilter::from_query(query), VaultSort::from_query(query));
+        let selection = self.index.select_without(hidden, &filter, sort, page);
+        let vaults = self.selected(&selection)?;
+        let rows: Vec<&EncodedRow> = vaults.iter().map(row_of).collect();
         Ok(request.respond_page(version, &rows, page, selection.total))
     }
 
     /// `GET /v1/royco`: the active vaults of one protocol, each with its rewards, largest TVL first; an empty list if the protocol is not
     /// tracked.
-    pub(super) fn rewarded(&self, version: i64, request: RowRequest<'_, routes::Royco>) -> Result<Response, ApiError> {
+    pub(super) fn rewarded(
+        &self,
+        (version, hidden): (i64, &[String]),
+        request: RowRequest<'_, routes::Royco>,
+    ) -> Result<Response, ApiError> {
         let page = request.page()?;
         let wanted: [String; 1] = [REWARDED_PROTOCOL.to_owned()];
         let filter = VaultFilter { protocols: &wanted, ..VaultFilter::default() };
-        let selection = self.select(&filter, VaultSort::default(), page);
-        let rows: Vec<&EncodedRow> = self.0.selected(&selection).filter_map(|vault| vault.rewarded.as_ref()).collect();
+        let selection = self.index.select_without(hidden, &filter, VaultSort::default(), page);
+        let vaults = self.selected(&selection)?;
+        let rows: Vec<&EncodedRow> = vaults.iter().filter_map(|vault| vault.rewarded.as_ref()).collect();
         Ok(request.respond_page(version, &rows, page, selection.total))
     }
 }

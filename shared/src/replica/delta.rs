@@ -4,20 +4,27 @@
 //! many pieces, only the pieces that differ are sent. Rows are JSON objects of fixed fields, so that a piece is a field. What results is
 //! checked by the state's name, not by how it was made.
 
+use super::families::Families;
 use super::family::{FAMILIES, Family};
-use super::row::{Row, Rows};
+use super::inflate::inflate;
+use super::row::{HASH_NANOS, Row, Rows};
 use super::state::StateId;
+use crate::pace::{Pace, at_once};
 use crate::wire::record::{self, Reader};
-use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use miniz_oxide::deflate::compress_to_vec;
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 /// Most bytes that a delta may unpack to.
 const MAX_UNPACKED_BYTES: usize = 64 << 20;
 const LEVEL: u8 = 6;
+/// About what it takes to read a change, to put it in order, to find and patch its row, and to take over a row.
+const READ_NANOS: usize = 2_000;
+const SORT_NANOS: usize = 40;
+const CHANGE_NANOS: usize = 30_000;
+const ROW_NANOS: usize = 10;
+/// Rows of which one tells whether a family's rows are packed.
+const PACKED_OF: usize = 64;
 
 /// The changes that lead from one state to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +107,7 @@ impl Delta {
             match change {
                 Change::Put(family, row) => {
                     raw.extend_from_slice(&[0, family.code()]);
-                    record::put_bytes(row.bytes(), &mut raw);
+                    record::put_bytes(&row.bytes(), &mut raw);
                 }
                 Change::Patch(family, patch) => {
                     raw.extend_from_slice(&[1, family.code()]);
@@ -126,37 +133,64 @@ impl Delta {
 
     /// Reads what [`encode`](Self::encode) wrote.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let (from, rest) = bytes.split_first_chunk::<32>()?;
-        let (to, packed) = rest.split_first_chunk::<32>()?;
-        let raw = decompress_to_vec_with_limit(packed, MAX_UNPACKED_BYTES).ok()?;
+        at_once(Self::read(bytes, &Pace::unbroken()))
+    }
+
+    /// Like [`decode`](Self::decode), with pauses.
+    pub async fn read(bytes: &[u8], pace: &Pace<'_>) -> Option<Self> {
+        let (from, to, packed) = split(bytes)?;
+        let raw = inflate(packed, MAX_UNPACKED_BYTES, pace).await?;
         let reader = &mut Reader::new(&raw);
         let mut changes = Vec::new();
         while !reader.is_at_end() {
+            pace.step(READ_NANOS).await;
             changes.push(Change::read(reader)?);
         }
-        Some(Delta { from: StateId::from_bytes(*from), to: StateId::from_bytes(*to), changes })
+        Some(Delta { from, to, changes })
+    }
+
+    /// The states between which an encoded delta leads.
+    pub fn ends(bytes: &[u8]) -> Option<(StateId, StateId)> {
+        split(bytes).map(|(from, to, _)| (from, to))
     }
 
     /// The rows after the changes, given the rows of the state `at`. Every changed row is hashed, to check that the result is the state
     /// that the delta names.
     pub fn apply(&self, rows: &Rows, at: StateId) -> Result<Rows, DeltaFault> {
+        at_once(self.apply_only(rows, at, Families::ALL, &Pace::unbroken()))
+    }
+
+    /// Like [`apply`](Self::apply), with pauses, for a holder of some families, whose rows are `rows`. Changes of other families are passed over.
+    /// If there are any, the name of the result cannot be computed, and that the delta begins at the holder's state is all that is checked.
+    pub async fn apply_only(
+        &self,
+        rows: &Rows,
+        at: StateId,
+        families: Families,
+        pace: &Pace<'_>,
+    ) -> Result<Rows, DeltaFault> {
         if at != self.from {
             return Err(DeltaFault::OtherState);
         }
-        let (mut after, mut id) = (rows.clone(), at);
+        pace.step(self.changes.len() * SORT_NANOS).await;
+        let (mut after, mut id, mut is_whole) = (rows.clone(), at, true);
         for (family, changes) in Family::ALL.into_iter().zip(self.by_family()) {
             if changes.is_empty() {
                 continue;
             }
-            let list = merged(rows.of(family), family, &changes, &mut id).ok_or(DeltaFault::WrongResult)?;
-            after.set(family, Arc::new(list)).ok_or(DeltaFault::WrongResult)?;
+            if !families.has(family) {
+                is_whole = false;
+                continue;
+            }
+            let list = merged(rows.of(family), family, &changes, &mut id, pace).await;
+            after.put_sorted(family, list.ok_or(DeltaFault::WrongResult)?);
         }
-        if id == self.to { Ok(after) } else { Err(DeltaFault::WrongResult) }
+        if id == self.to || !is_whole { Ok(after) } else { Err(DeltaFault::WrongResult) }
     }
 
-    /// The changes of each family, by key.
-    fn by_family(&self) -> [BTreeMap<&[u8], &Change>; FAMILIES] {
-        let mut all: [BTreeMap<&[u8], &Change>; FAMILIES] = core::array::from_fn(|_| BTreeMap::new());
+    /// The changes of each family, by key. Of several changes of one row, the last one counts.
+    fn by_family(&self) -> [Vec<(&[u8], &Change)>; FAMILIES] {
+        let mut all: [Vec<(&[u8], &Change)>; FAMILIES] = core::array::from_fn(|_| Vec::new());
         for change in &self.changes {
             let (family, key) = match change {
                 Change::Put(family, row) => (family, row.key()),
@@ -164,27 +198,50 @@ impl Delta {
                 Change::Remove(family, key) => (family, key.as_slice()),
             };
             if let Some(changes) = all.get_mut(*family as usize) {
-                changes.insert(key, change);
+                changes.push((key, change));
             }
+        }
+        // They travel in this order, so that there is nothing to do.
+        for changes in all.iter_mut().filter(|changes| !changes.is_sorted_by(|a, b| a.0 < b.0)) {
+            changes.reverse();
+            changes.sort_by_key(|(key, _)| *key);
+            changes.dedup_by_key(|(key, _)| *key);
         }
         all
     }
 }
 
+/// The states between which an encoded delta leads, and its packed changes.
+fn split(bytes: &[u8]) -> Option<(StateId, StateId, &[u8])> {
+    let (from, rest) = bytes.split_first_chunk::<32>()?;
+    let (to, packed) = rest.split_first_chunk::<32>()?;
+    Some((StateId::from_bytes(*from), StateId::from_bytes(*to), packed))
+}
+
 /// A family's rows after its changes; `id` follows. `None` if a row that is patched or removed is not there.
-fn merged(rows: &[Row], family: Family, changes: &BTreeMap<&[u8], &Change>, id: &mut StateId) -> Option<Vec<Row>> {
+async fn merged(
+    rows: &[Row],
+    family: Family,
+    changes: &[(&[u8], &Change)],
+    id: &mut StateId,
+    pace: &Pace<'_>,
+) -> Option<Vec<Row>> {
+    pace.step(rows.len() * ROW_NANOS).await;
+    // Changed rows are packed as the others are.
+    let dictionary = rows.iter().take(PACKED_OF).find_map(Row::dictionary);
     let mut list = Vec::with_capacity(rows.len() + changes.len());
     let mut rest = rows;
     for (key, change) in changes {
         let place = rest.partition_point(|row| row.key() < *key);
         let (before, others) = rest.split_at_checked(place)?;
         list.extend(before.iter().cloned());
-        let known = others.first().filter(|row| row.key() == *key);
+        let known = others.first().filter(|row| row.key() == *key).map(Row::unpacked);
+        pace.step(known.as_ref().map_or(0, Row::stored_len) * 2 * HASH_NANOS + CHANGE_NANOS).await;
         let next = match change {
             Change::Put(_, row) => Some(row.clone()),
-            Change::Patch(_, patch) => Some(patch.applied_to(known?)?),
+            Change::Patch(_, patch) => Some(patch.applied_to(known.as_ref()?)?),
             Change::Remove(..) => {
-                known?;
+                known.as_ref()?;
                 None
             }
         };
@@ -195,7 +252,10 @@ fn merged(rows: &[Row], family: Family, changes: &BTreeMap<&[u8], &Change>, id: 
         }
         if let Some(row) = next {
             id.add(&row.digest(family));
-            list.push(row);
+            list.push(match dictionary {
+                Some(dictionary) => row.packed(dictionary),
+                None => row,
+            });
         }
     }
     list.extend(rest.iter().cloned());
@@ -234,10 +294,11 @@ fn pieces(content: &[u8]) -> impl Iterator<Item = &[u8]> {
 impl Patch {
     /// The pieces of `after` that are not in `before`; `None` if the numbers of pieces differ.
     fn of(before: &Row, after: &Row) -> Option<Self> {
-        if pieces(before.content()).count() != pieces(after.content()).count() {
+        let (old, new) = (before.content(), after.content());
+        if pieces(&old).count() != pieces(&new).count() {
             return None;
         }
-        let both = (0u64..).zip(pieces(before.content()).zip(pieces(after.content())));
+        let both = (0u64..).zip(pieces(&old).zip(pieces(&new)));
         let changed = both.filter(|(_, (before, after))| before != after);
         let pieces = changed.map(|(number, (_, piece))| (number, piece.to_vec())).collect();
         Some(Patch { key: after.key().to_vec(), pieces })
@@ -245,9 +306,10 @@ impl Patch {
 
     /// The row with the changed pieces; `None` if it has no piece of one of the numbers.
     fn applied_to(&self, row: &Row) -> Option<Row> {
-        let mut content = Vec::with_capacity(row.content().len() + 64);
+        let before = row.content();
+        let mut content = Vec::with_capacity(before.len() + 64);
         let mut changed = self.pieces.iter().peekable();
-        for (number, piece) in (0u64..).zip(pieces(row.content())) {
+        for (number, piece) in (0u64..).zip(pieces(&before)) {
             let piece = match changed.next_if(|(at, _)| *at == number) {
                 Some((_, new)) => new,
                 None => piece,

@@ -1,8 +1,10 @@
 //! Deltas between states, and what breaks none of them.
 
 use super::*;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec;
 use proptest::prelude::*;
 
@@ -55,6 +57,35 @@ fn a_delta_of_another_state_or_with_a_change_too_few_is_refused() {
     assert_eq!(half.apply(&before, delta.from), Err(DeltaFault::WrongResult));
     let gone = Delta { changes: vec![Change::Remove(Family::Losses, vec![9])], ..delta };
     assert_eq!(gone.apply(&before, gone.from), Err(DeltaFault::WrongResult));
+}
+
+#[test]
+fn a_holder_of_some_families_checks_what_it_can() {
+    let names = |text: &str| BTreeMap::from([(1, String::from(text))]);
+    let states = [("a", "a"), ("b", "a"), ("b", "b")].map(|(vaults, feeds)| rows(&names(vaults), &names(feeds)));
+    let between = |from: &Rows, to: &Rows| Delta::between((from, StateId::of(from)), (to, StateId::of(to)));
+    let vaults = Families::of(&[Family::Vaults]);
+    let apply = |delta: &Delta, rows: &Rows, at| at_once(delta.apply_only(rows, at, vaults, &Pace::unbroken()));
+    let held = states[0].only(vaults);
+    assert_eq!(held.of(Family::Feeds).len(), 0);
+    let of_vaults = between(&states[0], &states[1]);
+    assert_eq!(apply(&of_vaults, &held, of_vaults.from), Ok(states[1].only(vaults)));
+    let wrong = Delta { to: of_vaults.from, ..of_vaults.clone() };
+    assert_eq!(apply(&wrong, &held, wrong.from), Err(DeltaFault::WrongResult), "every change was applied");
+    let of_feeds = between(&states[1], &states[2]);
+    assert_eq!(apply(&of_feeds, &states[1].only(vaults), of_feeds.from), Ok(states[2].only(vaults)));
+    assert_eq!(apply(&of_feeds, &held, of_vaults.from), Err(DeltaFault::OtherState));
+}
+
+#[test]
+fn of_several_changes_of_a_row_in_any_order_the_last_counts() {
+    let (before, after) = (one(10), one(1_000));
+    let mut delta = Delta::between((&before, StateId::of(&before)), (&after, StateId::of(&after)));
+    let put = |tvl| Change::Put(Family::Vaults, one(tvl).of(Family::Vaults)[0].clone());
+    let [patch] = delta.changes.as_slice() else { panic!("{delta:?}") };
+    delta.changes =
+        vec![put(7), Change::Put(Family::Vaults, before.of(Family::Vaults)[1].clone()), put(9), patch.clone()];
+    assert_eq!(delta.apply(&before, delta.from), Ok(after));
 }
 
 fn list() -> impl Strategy<Value = BTreeMap<u8, String>> {

@@ -75,6 +75,11 @@ impl Family {
         }
     }
 
+    /// The family with this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Family::ALL.into_iter().find(|family| family.name() == name)
+    }
+
     /// The tags of the facts that the rows are made of.
     pub const fn tags(self) -> &'static [Tag] {
         match self {
@@ -93,9 +98,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_family_is_found_by_its_number() {
+    fn every_family_is_found_by_its_number_and_by_its_name() {
         for family in Family::ALL {
             assert_eq!(Family::of_code(family.code()), Some(family), "{}", family.name());
+            assert_eq!(Family::of_name(family.name()), Some(family));
         }
         assert_eq!(Family::of_code(FAMILIES as u8), None);
     }

@@ -1,9 +1,11 @@
 //! The manifest: which segments make up a state.
 
+use super::families::Families;
 use super::family::{FAMILIES, Family};
 use super::row::{Row, Rows};
 use super::segment::SegmentName;
 use super::state::StateId;
+use crate::pace::{Pace, at_once};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -18,6 +20,8 @@ pub struct Manifest {
 }
 
 const NAME_BYTES: usize = 32;
+/// About what it takes to put a row in its place.
+const ROW_NANOS: usize = 40;
 
 impl Manifest {
     pub fn new(state: StateId, families: [Vec<SegmentName>; FAMILIES]) -> Self {
@@ -61,13 +65,31 @@ impl Manifest {
     /// The rows of the state, given those of each segment. `None` if a segment is missing or rows are out of order.
     ///
     /// The state's name is not computed: the manifest's seal and the names of its segments already determine every row.
-    pub fn assemble(&self, mut find: impl FnMut(&SegmentName) -> Option<Arc<Vec<Row>>>) -> Option<Rows> {
+    pub fn assemble(&self, find: impl FnMut(&SegmentName) -> Option<Arc<Vec<Row>>>) -> Option<Rows> {
+        at_once(self.assemble_only(Families::ALL, find, &Pace::unbroken()))
+    }
+
+    /// Like [`assemble`](Self::assemble), for some families and with pauses.
+    pub async fn assemble_only(
+        &self,
+        families: Families,
+        mut find: impl FnMut(&SegmentName) -> Option<Arc<Vec<Row>>>,
+        pace: &Pace<'_>,
+    ) -> Option<Rows> {
         let mut rows = Rows::default();
-        for family in Family::ALL {
+        for family in families.iter() {
             let parts: Vec<Arc<Vec<Row>>> = self.of(family).iter().map(&mut find).collect::<Option<_>>()?;
-            let mut all = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
-            parts.iter().for_each(|part| all.extend(part.iter().cloned()));
-            rows.set(family, Arc::new(all))?;
+            let mut all: Vec<Row> = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+            for part in parts {
+                pace.step(part.len() * ROW_NANOS).await;
+                for row in part.iter() {
+                    if all.last().is_some_and(|last| last.key() >= row.key()) {
+                        return None;
+                    }
+                    all.push(row.clone());
+                }
+            }
+            rows.put_sorted(family, all);
         }
         Some(rows)
     }
@@ -102,6 +124,10 @@ mod tests {
         assert_eq!(read, manifest);
         let assembled = read.assemble(|name| segments.get(name).cloned()).unwrap();
         assert_eq!((StateId::of(&assembled), &assembled), (manifest.state, &rows));
+        let singles = Families::of(&[Family::Singles]);
+        let find = |name: &SegmentName| read.of(Family::Singles).contains(name).then(|| Arc::clone(&segments[name]));
+        let some = at_once(read.assemble_only(singles, find, &Pace::unbroken()));
+        assert_eq!(some, Some(rows.only(singles)));
         let first = *manifest.names().next().unwrap();
         assert!(read.assemble(|name| segments.get(name).filter(|_| *name != first).cloned()).is_none());
         let bytes = manifest.encode();

@@ -6,8 +6,9 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | [`family`] | the families of rows |
+//! | [`family`], [`families`] | the families of rows, and sets of them |
 //! | [`row`] | a row as bytes, and the rows of all families |
+//! | [`dictionary`] | rows packed one by one, in the memory of a holder |
 //! | [`state`] | the name of a state |
 //! | [`stamp`] | which state is current, and what it includes |
 //! | [`segment`] | rows, packed |
@@ -19,11 +20,15 @@
 //! # Invariants
 //!
 //! - Equal rows have the same state, segments and names, whichever process made them.
-//! - A delta is applied only to the state that it begins at, and only if the result is the state that it names.
+//! - A delta is applied only to the state that it begins at, and only if the result is the state that it names. A holder of some families checks
+//!   the result unless a change concerns a family that it does not hold.
 //! - A row that did not change keeps its bytes in memory over an update.
 
 pub mod delta;
+pub mod dictionary;
+pub mod families;
 pub mod family;
+mod inflate;
 pub mod manifest;
 pub mod row;
 pub mod seal;
@@ -33,10 +38,12 @@ pub mod state;
 pub mod update;
 
 pub use delta::{Change, Delta, DeltaFault};
+pub use dictionary::Dictionary;
+pub use families::Families;
 pub use family::{FAMILIES, Family};
 pub use manifest::Manifest;
 pub use row::{Row, Rows};
-pub use seal::{FORMAT, Kind, SealFault, open, seal};
+pub use seal::{FORMAT, Kind, SealFault, open, open_slowly, seal};
 pub use segment::{Segment, SegmentFault, SegmentName, cut};
 pub use stamp::Stamp;
 pub use state::StateId;

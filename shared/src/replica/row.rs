@@ -1,63 +1,128 @@
-//! Rows as they travel and lie in memory: one piece of shared bytes each.
+//! Rows as they travel and lie in memory: one piece of shared bytes each, whose content may be packed in memory.
 
+use super::dictionary::Dictionary;
+use super::families::Families;
 use super::family::{FAMILIES, Family};
+use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use sha2::{Digest, Sha256};
 
+/// About what it takes to hash a byte.
+pub const HASH_NANOS: usize = 8;
 /// Bytes of the length that precedes a row's key.
 const LENGTH_BYTES: usize = 2;
 
 /// One row of a family: a key, which gives the row its place, and the content. Clones share the bytes.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Row(Arc<[u8]>);
+#[derive(Clone)]
+pub struct Row {
+    /// The key's length, the key, and the content, which may be packed.
+    stored: Arc<[u8]>,
+    /// What the content is packed with.
+    dictionary: Option<Arc<Dictionary>>,
+}
 
 impl Row {
     /// A row with this key and content. `None` if the key is longer than 65,535 bytes.
     pub fn new(key: &[u8], content: &[u8]) -> Option<Self> {
         let length = u16::try_from(key.len()).ok()?.to_le_bytes();
-        Some(Row([length.as_slice(), key, content].concat().into()))
+        Some(Row { stored: [length.as_slice(), key, content].concat().into(), dictionary: None })
     }
 
     /// Reads a row's bytes; `None` if they end within the key.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        key_end(bytes).filter(|end| *end <= bytes.len()).map(|_| Row(bytes.into()))
+        key_end(bytes).filter(|end| *end <= bytes.len()).map(|_| Row { stored: bytes.into(), dictionary: None })
     }
 
-    /// All bytes: the key's length (two bytes, little-endian), the key, the content.
-    pub fn bytes(&self) -> &Arc<[u8]> {
-        &self.0
+    /// All bytes as they travel: the key's length (two bytes, little-endian), the key, the content.
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
+        match &self.dictionary {
+            None => Cow::Borrowed(&self.stored),
+            Some(dictionary) => {
+                let (key, packed) = self.stored.split_at_checked(self.content_start()).unwrap_or_default();
+                let mut bytes = key.to_vec();
+                // What was packed can be unpacked.
+                let _ = dictionary.unpack(packed, &mut bytes);
+                Cow::Owned(bytes)
+            }
+        }
+    }
+
+    /// The bytes of a row that is not packed.
+    pub fn shared_bytes(&self) -> Option<&Arc<[u8]>> {
+        self.dictionary.is_none().then_some(&self.stored)
     }
 
     /// Rows of a family are in ascending byte order of their keys.
     pub fn key(&self) -> &[u8] {
-        self.0.get(LENGTH_BYTES..self.content_start()).unwrap_or_default()
+        self.stored.get(LENGTH_BYTES..self.content_start()).unwrap_or_default()
     }
 
-    pub fn content(&self) -> &[u8] {
-        self.0.get(self.content_start()..).unwrap_or_default()
+    pub fn content(&self) -> Cow<'_, [u8]> {
+        match self.bytes() {
+            Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(self.content_start()..).unwrap_or_default()),
+            Cow::Owned(mut bytes) => Cow::Owned(bytes.split_off(self.content_start().min(bytes.len()))),
+        }
     }
 
     /// Where the content begins in [`bytes`](Self::bytes).
     pub fn content_start(&self) -> usize {
-        key_end(&self.0).unwrap_or(self.0.len())
+        key_end(&self.stored).unwrap_or(self.stored.len())
+    }
+
+    /// The row with its content packed; the row itself if that would not be smaller.
+    pub fn packed(&self, dictionary: &Arc<Dictionary>) -> Self {
+        let plain = self.unpacked();
+        let (key, content) = plain.stored.split_at_checked(plain.content_start()).unwrap_or_default();
+        match dictionary.pack(content) {
+            Some(packed) if packed.len() < content.len() => {
+                Row { stored: [key, &packed].concat().into(), dictionary: Some(Arc::clone(dictionary)) }
+            }
+            _ => plain,
+        }
+    }
+
+    /// The row with its content as it travels.
+    pub fn unpacked(&self) -> Self {
+        match self.bytes() {
+            Cow::Borrowed(_) => self.clone(),
+            Cow::Owned(bytes) => Row { stored: bytes.into(), dictionary: None },
+        }
+    }
+
+    /// What the content is packed with.
+    pub fn dictionary(&self) -> Option<&Arc<Dictionary>> {
+        self.dictionary.as_ref()
+    }
+
+    /// Bytes in memory, packed or not.
+    pub fn stored_len(&self) -> usize {
+        self.stored.len()
     }
 
     /// Whether both are the same row in memory. Different rows may still be equal.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.stored, &other.stored)
     }
 
     /// SHA-256 of the family's number and the row's bytes.
     pub fn digest(&self, family: Family) -> [u8; 32] {
-        Sha256::new().chain_update([family.code()]).chain_update(&self.0).finalize().into()
+        Sha256::new().chain_update([family.code()]).chain_update(self.bytes()).finalize().into()
     }
 }
 
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_same(other) || self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Row {}
+
 impl fmt::Debug for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Row({:?}, {} bytes)", self.key(), self.0.len())
+        write!(f, "Row({:?}, {} bytes)", self.key(), self.stored.len())
     }
 }
 
@@ -99,6 +164,29 @@ impl Rows {
         Some(())
     }
 
+    /// The rows of these families, without those of the others.
+    pub fn only(&self, families: Families) -> Self {
+        let mut rows = Rows::default();
+        rows.take_from(self, families);
+        rows
+    }
+
+    /// Replaces the rows of these families by those of `other`.
+    pub fn take_from(&mut self, other: &Self, families: Families) {
+        for family in families.iter() {
+            if let (Some(place), Some(rows)) = (self.0.get_mut(family as usize), other.0.get(family as usize)) {
+                *place = Arc::clone(rows);
+            }
+        }
+    }
+
+    /// Replaces the rows of a family by rows that are in strictly ascending order of keys.
+    pub(super) fn put_sorted(&mut self, family: Family, rows: Vec<Row>) {
+        if let Some(place) = self.0.get_mut(family as usize) {
+            *place = Arc::new(rows);
+        }
+    }
+
     /// Whether a family's rows are the same list in memory in both.
     pub fn shares(&self, other: &Self, family: Family) -> bool {
         Arc::ptr_eq(self.of(family), other.of(family))
@@ -123,6 +211,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pace::{Pace, at_once};
     use alloc::vec;
     use proptest::prelude::*;
 
@@ -134,8 +223,16 @@ mod tests {
             any in prop::collection::vec(any::<u8>(), 0..8),
         ) {
             let row = Row::new(&key, &content).unwrap();
-            let read = Row::from_bytes(row.bytes()).unwrap();
-            prop_assert_eq!((read.key(), read.content()), (key.as_slice(), content.as_slice()));
+            let read = Row::from_bytes(&row.bytes()).unwrap();
+            prop_assert_eq!((read.key(), &*read.content()), (key.as_slice(), content.as_slice()));
+            let sample = [row.content(), Cow::Borrowed(b"abc".as_slice())];
+            let dictionary = Arc::new(at_once(Dictionary::of(&sample, &Pace::unbroken())));
+            let packed = row.packed(&dictionary);
+            prop_assert_eq!((packed.key(), &packed, packed.bytes()), (row.key(), &row, row.bytes()));
+            prop_assert_eq!((packed.content(), packed.digest(Family::Feeds)), (row.content(), row.digest(Family::Feeds)));
+            prop_assert!(packed.stored_len() <= row.stored_len());
+            prop_assert!(packed.dictionary().is_some() == packed.shared_bytes().is_none());
+            prop_assert_eq!(packed.unpacked().shared_bytes(), row.shared_bytes());
             if let Some(read) = Row::from_bytes(&any) {
                 prop_assert_eq!(read.key().len() + read.content().len() + 2, any.len());
             }

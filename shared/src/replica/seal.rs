@@ -3,7 +3,9 @@
 //! A sealed document is: [`FORMAT`] (two bytes, little-endian), the [`Kind`], the length of the key's id, the id, the MAC (HMAC-SHA-256,
 //! 32 bytes), the content. The MAC covers [`CONTEXT`], format, kind and content.
 
+use super::row::HASH_NANOS;
 use crate::access::AssertionKey;
+use crate::pace::{Pace, at_once};
 use alloc::vec::Vec;
 use core::fmt;
 use hmac::Mac;
@@ -15,6 +17,8 @@ pub const FORMAT: u16 = if cfg!(feature = "next-format") { 2 } else { 1 };
 /// First line of what the MAC covers. Signed requests and answers begin with another line.
 const CONTEXT: &[u8] = b"replica-v1\n";
 const MAC_BYTES: usize = 32;
+/// Bytes that are authenticated in one step.
+const STEP_BYTES: usize = 128 << 10;
 
 /// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,13 +66,23 @@ pub fn seal(kind: Kind, content: &[u8], key: &AssertionKey) -> Vec<u8> {
     // An id has at most 32 bytes.
     out.push(u8::try_from(id.len()).unwrap_or(u8::MAX));
     out.extend_from_slice(id);
-    out.extend_from_slice(&mac(kind, content, key).finalize().into_bytes());
+    out.extend_from_slice(&mac(kind, key).chain_update(content).finalize().into_bytes());
     out.extend_from_slice(content);
     out
 }
 
 /// The content of a sealed document of this kind, if one of `keys` sealed it.
 pub fn open<'a>(kind: Kind, sealed: &'a [u8], keys: &[AssertionKey]) -> Result<&'a [u8], SealFault> {
+    at_once(open_slowly(kind, sealed, keys, &Pace::unbroken()))
+}
+
+/// Like [`open`], with pauses.
+pub async fn open_slowly<'a>(
+    kind: Kind,
+    sealed: &'a [u8],
+    keys: &[AssertionKey],
+    pace: &Pace<'_>,
+) -> Result<&'a [u8], SealFault> {
     let (format, rest) = sealed.split_first_chunk::<2>().ok_or(SealFault::Malformed)?;
     match u16::from_le_bytes(*format) {
         FORMAT => {}
@@ -81,12 +95,18 @@ pub fn open<'a>(kind: Kind, sealed: &'a [u8], keys: &[AssertionKey]) -> Result<&
         return Err(SealFault::Malformed);
     }
     let key = keys.iter().find(|key| key.id().as_bytes() == id).ok_or(SealFault::UnknownKey)?;
-    mac(kind, content, key).verify_slice(given).map(|()| content).map_err(|_| SealFault::WrongMac)
+    let mut mac = mac(kind, key);
+    for part in content.chunks(STEP_BYTES) {
+        pace.step(part.len() * HASH_NANOS).await;
+        mac.update(part);
+    }
+    mac.verify_slice(given).map(|()| content).map_err(|_| SealFault::WrongMac)
 }
 
-fn mac(kind: Kind, content: &[u8], key: &AssertionKey) -> hmac::Hmac<sha2::Sha256> {
+/// The MAC without the content.
+fn mac(kind: Kind, key: &AssertionKey) -> hmac::Hmac<sha2::Sha256> {
     let [low, high] = FORMAT.to_le_bytes();
-    key.keyed(CONTEXT).chain_update([low, high, kind as u8]).chain_update(content)
+    key.keyed(CONTEXT).chain_update([low, high, kind as u8])
 }
 
 #[cfg(test)]

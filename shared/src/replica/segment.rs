@@ -3,8 +3,10 @@
 //! Where a segment ends depends on the keys of rows alone, apart from its greatest size. So a changed row changes its own segment, and an
 //! inserted one does too; all others keep their names.
 
-use super::row::Row;
+use super::inflate::inflate;
+use super::row::{HASH_NANOS, Row};
 use super::state::NotHex;
+use crate::pace::{Pace, at_once};
 use crate::wire::hex::{hex, unhex_array};
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -12,7 +14,6 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use miniz_oxide::deflate::compress_to_vec;
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -84,11 +85,12 @@ fn is_last(key: &[u8]) -> bool {
 impl Segment {
     /// Packs rows.
     pub fn encode(rows: &[Row]) -> Self {
-        let mut raw = Vec::with_capacity(rows.iter().map(|row| row.bytes().len() + LENGTH_BYTES).sum());
+        let mut raw = Vec::with_capacity(rows.iter().map(|row| row.stored_len() + LENGTH_BYTES).sum());
         for row in rows {
+            let bytes = row.bytes();
             // A row has less than 4 GiB.
-            raw.extend_from_slice(&u32::try_from(row.bytes().len()).unwrap_or(u32::MAX).to_le_bytes());
-            raw.extend_from_slice(row.bytes());
+            raw.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+            raw.extend_from_slice(&bytes);
         }
         let bytes: Arc<[u8]> = compress_to_vec(&raw, LEVEL).into();
         Segment { name: SegmentName::of(&bytes), bytes }
@@ -96,15 +98,22 @@ impl Segment {
 
     /// The rows of the segment `name`, given its bytes.
     pub fn decode(name: &SegmentName, bytes: &[u8]) -> Result<Vec<Row>, SegmentFault> {
+        at_once(Self::read(name, bytes, &Pace::unbroken()))
+    }
+
+    /// Like [`decode`](Self::decode), with pauses.
+    pub async fn read(name: &SegmentName, bytes: &[u8], pace: &Pace<'_>) -> Result<Vec<Row>, SegmentFault> {
+        pace.step(bytes.len() * HASH_NANOS).await;
         if SegmentName::of(bytes) != *name {
             return Err(SegmentFault::OtherName);
         }
-        unpack(bytes).ok_or(SegmentFault::Malformed)
+        unpack(bytes, pace).await.ok_or(SegmentFault::Malformed)
     }
 }
 
-fn unpack(bytes: &[u8]) -> Option<Vec<Row>> {
-    let raw = decompress_to_vec_with_limit(bytes, MAX_UNPACKED_BYTES).ok()?;
+async fn unpack(bytes: &[u8], pace: &Pace<'_>) -> Option<Vec<Row>> {
+    let raw = inflate(bytes, MAX_UNPACKED_BYTES, pace).await?;
+    pace.step(raw.len()).await;
     let (mut rest, mut rows) = (raw.as_slice(), Vec::new());
     while let Some((length, others)) = rest.split_first_chunk::<LENGTH_BYTES>() {
         let (row, others) = others.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
@@ -231,6 +240,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_break_the_unpacking(bytes in prop::collection::vec(any::<u8>(), 0..80), raw in prop::collection::vec(any::<u8>(), 0..40)) {
+            let unpack = |bytes: &[u8]| at_once(unpack(bytes, &Pace::unbroken()));
             let _ = unpack(&bytes);
             if let Some(rows) = unpack(&compress_to_vec(&raw, 1)) {
                 let length: usize = rows.iter().map(|row| row.bytes().len() + LENGTH_BYTES).sum();

@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::vaults::{put_score, read_score};
-use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
+use super::{Condition, Filling, FlagColumn, Index, Indexed, Selection, Sort, SortColumn, WordColumn};
 use crate::model::asset::{AssetRow, KycGate};
 use crate::model::facets::{AssetFacets, Counts, UNKNOWN, UNKNOWN_TIER};
 use crate::model::ids::ChainId;
@@ -158,14 +158,14 @@ pub const fn is_defi_instrument(category: AssetCategory) -> bool {
     matches!(category, CdpStablecoin | SyntheticStablecoin | Lst | Lrt | DefiDerivative)
 }
 
-/// Index of an asset list. Row numbers are positions in the columns passed to [`AssetIndex::build`].
-#[derive(Debug, Clone)]
+/// Index of an asset list. Row numbers are positions in the list.
+#[derive(Debug, Clone, Default)]
 pub struct AssetIndex {
     index: Index,
     columns: Columns,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Columns {
     chain: WordColumn,
     category: WordColumn,
@@ -178,24 +178,18 @@ struct Columns {
     headline: SortColumn,
 }
 
-impl Default for AssetIndex {
-    /// The index of an empty list.
-    fn default() -> Self {
-        Self::build(&[])
-    }
-}
+impl Indexed for AssetIndex {
+    type Columns<'a> = AssetColumns<'a>;
 
-impl AssetIndex {
-    /// Indexes `assets`, which must be in ascending order of asset ids: equal scores keep that order.
-    pub fn build(assets: &[AssetColumns<'_>]) -> Self {
-        let mut index = Index::new(assets.len());
+    /// Assets are in ascending order of asset ids: equal scores keep that order.
+    fn add(&mut self, index: &mut Filling, assets: &[AssetColumns<'_>]) {
         let rows = || assets.iter();
         let headline = index.add_integers(rows().map(|asset| asset.headline.map(|score| i64::from(score.get()))));
         let chain = index.add_words(rows().map(|asset| Some(asset.chain_slug)), false);
         for asset in assets {
             index.alias(chain, &asset.chain_id.to_string(), asset.chain_slug);
         }
-        let columns = Columns {
+        self.columns = Columns {
             chain,
             category: index.add_words(rows().map(|asset| Some(asset.category.as_str())), false),
             instrument_type: index.add_words(rows().map(|asset| asset.instrument_type), false),
@@ -207,9 +201,14 @@ impl AssetIndex {
             headline,
         };
         index.set_texts(rows().map(|asset| [asset.symbol].into_iter().chain(asset.address)));
-        AssetIndex { index, columns }
     }
 
+    fn complete(&mut self, index: Index) {
+        self.index = index;
+    }
+}
+
+impl AssetIndex {
     /// The requested page of the assets that pass `filter`, best score first.
     pub fn select(&self, filter: &AssetFilter<'_>, page: PageRequest) -> Selection {
         let sort = Sort { by: self.columns.headline, descending: true };

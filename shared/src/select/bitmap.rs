@@ -160,20 +160,16 @@ impl Bitmap {
     }
 }
 
-/// The set of a boolean column after a change of the list, where `flags` are the values of all rows now.
-pub(super) fn after(
-    previous: &Arc<Bitmap>,
-    renumbering: &Renumbering,
-    flags: impl Iterator<Item = bool>,
-) -> Arc<Bitmap> {
-    let changed = renumbering.changed_values(flags).map(|(row, flag)| (row, flag.unwrap_or(false)));
+/// The set of a boolean column after a change of the list, where `flags` are the values of the changed rows.
+pub(super) fn after(previous: &Arc<Bitmap>, renumbering: &Renumbering, flags: &[bool]) -> Arc<Bitmap> {
+    let changed = renumbering.changed().iter().zip(flags);
     let mut changed =
-        changed.filter(|(row, flag)| row.old.is_none_or(|old| previous.contains(old) != *flag)).peekable();
+        changed.filter(|(row, flag)| row.old.is_none_or(|old| previous.contains(old) != **flag)).peekable();
     if renumbering.keeps_numbers() && changed.peek().is_none() {
         return Arc::clone(previous);
     }
     let mut set = previous.carry(renumbering);
-    changed.for_each(|(row, flag)| if flag { set.insert(row.row) } else { set.remove(row.row) });
+    changed.for_each(|(row, flag)| if *flag { set.insert(row.row) } else { set.remove(row.row) });
     Arc::new(set)
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Index, Selection, Sort, SortColumn};
+use super::{Filling, Index, Indexed, Selection, Sort, SortColumn};
 use crate::model::curator::CuratorRow;
 use crate::route::{RowQuery, params, routes};
 use crate::wire::page::PageRequest;
@@ -38,8 +38,8 @@ impl<'a> CuratorColumns<'a> {
     }
 }
 
-/// Index of the curators. Row numbers are positions in the columns passed to [`CuratorIndex::build`].
-#[derive(Debug, Clone)]
+/// Index of the curators. Row numbers are positions in the list.
+#[derive(Debug, Clone, Default)]
 pub struct CuratorIndex {
     index: Index,
     tvl_total: SortColumn,
@@ -48,27 +48,25 @@ pub struct CuratorIndex {
     name: SortColumn,
 }
 
-impl Default for CuratorIndex {
-    /// The index of no curators.
-    fn default() -> Self {
-        Self::build(&[])
+impl Indexed for CuratorIndex {
+    type Columns<'a> = CuratorColumns<'a>;
+
+    /// Curators are in ascending order of ids.
+    fn add(&mut self, index: &mut Filling, curators: &[CuratorColumns<'_>]) {
+        let rows = || curators.iter();
+        index.set_texts(rows().map(|curator| [curator.name]));
+        self.tvl_total = index.add_numbers(rows().map(|curator| Some(curator.tvl_total)), false);
+        self.vault_count = index.add_integers(rows().map(|curator| i64::try_from(curator.vault_count).ok()));
+        self.avg_apr = index.add_numbers(rows().map(|curator| curator.avg_apr), false);
+        self.name = index.add_names();
+    }
+
+    fn complete(&mut self, index: Index) {
+        self.index = index;
     }
 }
 
 impl CuratorIndex {
-    /// Indexes curators, which must be in ascending order of ids.
-    pub fn build(curators: &[CuratorColumns<'_>]) -> Self {
-        let mut index = Index::new(curators.len());
-        let rows = || curators.iter();
-        CuratorIndex {
-            tvl_total: index.add_numbers(rows().map(|curator| Some(curator.tvl_total)), false),
-            vault_count: index.add_integers(rows().map(|curator| i64::try_from(curator.vault_count).ok())),
-            avg_apr: index.add_numbers(rows().map(|curator| curator.avg_apr), false),
-            name: index.add_names(rows().map(|curator| curator.name)),
-            index,
-        }
-    }
-
     /// The page that a request selects (`sortBy`, `sortOrder`).
     pub fn select(&self, query: RowQuery<'_, routes::CuratorList>, page: PageRequest) -> Selection {
         let by = match query.get(params::CuratorSort) {

@@ -1,9 +1,10 @@
 //! Columns and filters of the feed list. A feed's status depends on the current time. The index therefore stores the instant
 //! until which each feed is fresh, and the `status` filter is a range of such instants.
 
-use alloc::{string::ToString, vec::Vec};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
-use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
+use super::{Condition, Filling, FlagColumn, Index, Indexed, Selection, Sort, SortColumn, WordColumn};
 use crate::model::ids::ChainId;
 use crate::model::oracle::{FeedKind, OracleFeed};
 use crate::route::{RowQuery, params, routes};
@@ -60,8 +61,8 @@ impl<'a> FeedColumns<'a> {
     }
 }
 
-/// Index of the feeds. Row numbers are positions in the list passed to [`FeedIndex::build`].
-#[derive(Debug, Clone)]
+/// Index of the feeds. Row numbers are positions in the list.
+#[derive(Debug, Clone, Default)]
 pub struct FeedIndex {
     index: Index,
     chain: WordColumn,
@@ -74,35 +75,42 @@ pub struct FeedIndex {
     position: SortColumn,
 }
 
-impl Default for FeedIndex {
-    /// The index of an empty list.
-    fn default() -> Self {
-        Self::build(&[])
+impl Indexed for FeedIndex {
+    type Columns<'a> = FeedColumns<'a>;
+
+    /// Feeds are in the order in which the list shows them.
+    fn add(&mut self, index: &mut Filling, feeds: &[FeedColumns<'_>]) {
+        let rows = || feeds.iter();
+        self.fresh_until = index.add_numbers(rows().map(|feed| Some(feed.fresh_until?.as_micros() as f64)), true);
+        self.has_heartbeat = index.add_flags(rows().map(|feed| feed.fresh_until.is_some()));
+        let first = index.rows_before() as i64;
+        self.position = index.add_integers((first..).take(feeds.len()).map(Some));
+        self.vendor = index.add_words(rows().map(|feed| Some(feed.vendor.unwrap_or(NO_VENDOR))), false);
+        self.kind = index.add_words(rows().map(|feed| Some(feed.kind.as_str())), false);
+        self.chain = index.add_words(rows().map(|feed| Some(feed.chain_slug)), false);
+        for run in feeds.chunk_by(|a, b| a.chain_id == b.chain_id) {
+            if let Some(feed) = run.first() {
+                index.alias(self.chain, &feed.chain_id.to_string(), feed.chain_slug);
+            }
+        }
+    }
+
+    fn complete(&mut self, index: Index) {
+        self.index = index;
     }
 }
 
 impl FeedIndex {
-    /// Indexes feeds, in the order in which the list shows them.
-    pub fn build(feeds: &[FeedColumns<'_>]) -> Self {
-        let mut index = Index::new(feeds.len());
-        let rows = || feeds.iter();
-        let fresh_until = index.add_numbers(rows().map(|feed| Some(feed.fresh_until?.as_micros() as f64)), true);
-        let has_heartbeat = index.add_flags(rows().map(|feed| feed.fresh_until.is_some()));
-        let position = index.add_integers((0..).take(feeds.len()).map(Some));
-        let vendor = index.add_words(rows().map(|feed| Some(feed.vendor.unwrap_or(NO_VENDOR))), false);
-        let kind = index.add_words(rows().map(|feed| Some(feed.kind.as_str())), false);
-        let chain = index.add_words(rows().map(|feed| Some(feed.chain_slug)), false);
-        for run in feeds.chunk_by(|a, b| a.chain_id == b.chain_id) {
-            if let Some(feed) = run.first() {
-                index.alias(chain, &feed.chain_id.to_string(), feed.chain_slug);
-            }
-        }
-        FeedIndex { index, chain, vendor, kind, fresh_until, has_heartbeat, position }
-    }
-
-    /// The page that a request at `now` selects (`chain`, `vendor`, `kind`, `status`).
-    pub fn select(&self, query: RowQuery<'_, routes::OracleList>, now: Timestamp, page: PageRequest) -> Selection {
-        let mut conditions: Vec<Condition<'_>> = Vec::new();
+    /// The page that a request at `now` selects (`chain`, `vendor`, `kind`, `status`), without the feeds of `hidden` chains, given by their
+    /// numbers.
+    pub fn select(
+        &self,
+        query: RowQuery<'_, routes::OracleList>,
+        now: Timestamp,
+        page: PageRequest,
+        hidden: &[String],
+    ) -> Selection {
+        let mut conditions: Vec<Condition<'_>> = Condition::hiding(self.chain, hidden).into_iter().collect();
         for (words, column) in [(query.get(params::Chain), self.chain), (query.get(params::Vendor), self.vendor)] {
             if !words.is_empty() {
                 conditions.push(Condition::AnyOf(column, words.iter().map(|word| word.as_str()).collect()));
@@ -170,7 +178,7 @@ mod tests {
         let index = FeedIndex::build(&columns);
         let query = Query::parse(routes::OracleList::QUERY, text).unwrap();
         let query = RowQuery::of(&query);
-        index.select(query, now, query.page().unwrap()).rows
+        index.select(query, now, query.page().unwrap(), &[]).rows
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Inverted index of a column with few distinct values: maps each value to its rows.
 
-use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use super::bitmap::Bitmap;
 use super::members::Members;
 use super::renumbering::Renumbering;
-use super::text::{Corpus, arc_bytes, fold};
+use super::text::{arc_bytes, fold};
+use super::vocabulary::{Numbers, Vocabulary};
 
 /// A column of words. Words that differ only in case are one group; a group is named by the index of its word.
 #[derive(Debug, Clone)]
@@ -17,96 +18,13 @@ pub(super) struct Groups {
     wordless: Arc<Members>,
 }
 
-/// The folded words of a column.
-#[derive(Debug, Clone, Default)]
-struct Vocabulary {
-    words: Vec<Box<str>>,
-    /// The groups in ascending order of their words.
-    sorted: Vec<u32>,
-    /// The words as a corpus, if the column is searched; entry numbers are groups.
-    corpus: Option<Corpus>,
-}
-
-impl Vocabulary {
-    fn new(words: Vec<Box<str>>, searched: bool) -> Self {
-        let mut by_word: Vec<(&str, u32)> = words.iter().map(|word| &**word).zip(0u32..).collect();
-        by_word.sort_unstable();
-        let sorted = by_word.into_iter().map(|(_, group)| group).collect();
-        let corpus = searched.then(|| Corpus::build(words.iter().map(|word| [&**word])));
-        Vocabulary { words, sorted, corpus }
-    }
-
-    /// The group of a folded word.
-    fn find(&self, folded: &str) -> Option<u32> {
-        let word = |group: u32| self.words.get(group as usize).map_or("", |word| &**word);
-        let at = self.sorted.binary_search_by(|&group| word(group).cmp(folded)).ok()?;
-        self.sorted.get(at).copied()
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let words: usize = self.words.iter().map(|word| word.len()).sum();
-        let vectors = self.words.capacity() * size_of::<Box<str>>() + self.sorted.capacity() * size_of::<u32>();
-        words + vectors + self.corpus.as_ref().map_or(0, Corpus::heap_bytes)
-    }
-}
-
-/// Numbers words in the order of their first appearance, after the groups of a vocabulary.
-struct Numbers<'a, 'v> {
-    known: &'v Vocabulary,
-    /// The folded words that are not in `known`, each with its group.
-    added: BTreeMap<Box<str>, u32>,
-    /// The group of each word as it is written.
-    seen: BTreeMap<&'a str, u32>,
-    /// Words looked up before, each in a slot that its bytes determine, because most rows repeat a word.
-    recent: Vec<Option<(&'a str, u32)>>,
-}
-
-impl<'a, 'v> Numbers<'a, 'v> {
-    const RECENT: usize = 1 << 10;
-
-    fn after(known: &'v Vocabulary) -> Self {
-        Numbers { known, added: BTreeMap::new(), seen: BTreeMap::new(), recent: alloc::vec![None; Self::RECENT] }
-    }
-
-    /// The group of `word`.
-    fn of(&mut self, word: &'a str) -> u32 {
-        let hash = word.bytes().fold(0u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        let slot = (hash >> 8) as usize % Self::RECENT;
-        if let Some(Some((recent, group))) = self.recent.get(slot)
-            && *recent == word
-        {
-            return *group;
-        }
-        let (known, added) = (self.known, &mut self.added);
-        let group = *self.seen.entry(word).or_insert_with(|| {
-            let folded = fold(word);
-            known.find(&folded).unwrap_or_else(|| {
-                let next = (known.words.len() + added.len()) as u32;
-                *added.entry(folded.into_boxed_str()).or_insert(next)
-            })
-        });
-        if let Some(recent) = self.recent.get_mut(slot) {
-            *recent = Some((word, group));
-        }
-        group
-    }
-
-    /// The folded words that are not in the vocabulary, in the order of their groups.
-    fn into_added(self) -> Vec<Box<str>> {
-        let mut added: Vec<(Box<str>, u32)> = self.added.into_iter().collect();
-        added.sort_unstable_by_key(|(_, group)| *group);
-        added.into_iter().map(|(word, _)| word).collect()
-    }
-}
-
 impl Groups {
-    /// Groups `rows` rows by their word; a row without a word is in no group.
-    pub(super) fn build<'a>(rows: usize, words: impl Iterator<Item = Option<&'a str>>, searched: bool) -> Self {
-        let nothing = Vocabulary::default();
-        let mut numbers = Numbers::after(&nothing);
+    /// Groups rows by the numbers of their words, which `numbers` gave; a row without a word is in no group.
+    pub(super) fn build(groups: &[Option<u32>], numbers: Numbers, searched: bool) -> Self {
+        let rows = groups.len();
         let (mut members, mut wordless) = (Vec::<Vec<u32>>::new(), Vec::new());
-        for (row, word) in (0u32..).zip(words.chain(core::iter::repeat(None)).take(rows)) {
-            let Some(group) = word.map(|word| numbers.of(word) as usize) else {
+        for (row, group) in (0u32..).zip(groups) {
+            let Some(group) = group.map(|group| group as usize) else {
                 wordless.push(row);
                 continue;
             };
@@ -124,22 +42,18 @@ impl Groups {
         }
     }
 
-    /// The groups after a change of the list, where `words` are the words of all rows now.
-    pub(super) fn after<'a>(
+    /// The groups after a change of the list, where `groups` are those of the changed rows. `numbers` continued the vocabulary of `previous`.
+    pub(super) fn after(
         previous: &Arc<Groups>,
         renumbering: &Renumbering,
-        words: impl Iterator<Item = Option<&'a str>>,
-        searched: bool,
+        groups: &[Option<u32>],
+        numbers: Numbers,
     ) -> Arc<Groups> {
-        if searched != previous.vocabulary.corpus.is_some() {
-            return Arc::new(Groups::build(renumbering.rows(), words, searched));
-        }
-        let mut numbers = Numbers::after(&previous.vocabulary);
+        let searched = previous.vocabulary.corpus.is_some();
         // The old numbers of rows that leave their group; the groups that rows enter, `None` for rows that have no word now.
         let mut leaving = Bitmap::none(renumbering.old_rows());
         let mut entering: Vec<(Option<u32>, u32)> = Vec::new();
-        for (row, word) in renumbering.changed_values(words) {
-            let group = word.flatten().map(|word| numbers.of(word));
+        for (row, group) in renumbering.changed().iter().zip(groups.iter().copied()) {
             if !row.old.is_some_and(|old| previous.of(group).is_some_and(|members| members.contains(old))) {
                 row.old.into_iter().for_each(|old| leaving.insert(old));
                 entering.push((group, row.row));
@@ -169,6 +83,10 @@ impl Groups {
         words.retain(|_| stays.next().unwrap_or(false));
         members.retain(|members| !members.is_empty());
         Arc::new(Groups { vocabulary: Arc::new(Vocabulary::new(words, searched)), members, wordless })
+    }
+
+    pub(super) fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
     }
 
     /// The rows of a group; with `None`, those without a word.
@@ -211,6 +129,23 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::select::vocabulary::Recent;
+
+    fn numbered<'a>(mut numbers: Numbers, words: &[Option<&'a str>]) -> (Vec<Option<u32>>, Numbers) {
+        let mut recent = Recent::new();
+        let groups = words.iter().map(|word| word.map(|word: &'a str| numbers.of(word, &mut recent))).collect();
+        (groups, numbers)
+    }
+
+    fn build(words: &[Option<&str>]) -> Groups {
+        let (groups, numbers) = numbered(Numbers::default(), words);
+        Groups::build(&groups, numbers, true)
+    }
+
+    fn after(before: &Arc<Groups>, renumbering: &Renumbering, words: &[Option<&str>]) -> Arc<Groups> {
+        let (groups, numbers) = numbered(Numbers::after(before.vocabulary()), words);
+        Groups::after(before, renumbering, &groups, numbers)
+    }
 
     fn rows(groups: &Groups, rows: usize, word: &str) -> Vec<u32> {
         let mut found = Bitmap::none(rows);
@@ -221,7 +156,7 @@ mod tests {
     #[test]
     fn words_group_without_regard_to_case() {
         let words = [Some("Base"), None, Some("ethereum"), Some("BASE")];
-        let groups = Groups::build(4, words.into_iter(), true);
+        let groups = build(&words);
         assert_eq!(rows(&groups, 4, "base"), [0, 3]);
         assert!(rows(&groups, 4, "nowhere").is_empty());
         let mut found = Bitmap::none(4);
@@ -231,11 +166,11 @@ mod tests {
 
     #[test]
     fn a_word_of_no_row_any_more_is_forgotten_and_a_column_that_did_not_change_is_shared() {
-        let before = Arc::new(Groups::build(3, [Some("a"), Some("B"), None].into_iter(), true));
+        let before = Arc::new(build(&[Some("a"), Some("B"), None]));
         let same = Renumbering::new(3, (0..3).map(|row| (Some(row), true)));
-        let unchanged = Groups::after(&before, &same, [Some("A"), Some("b"), None].into_iter(), true);
+        let unchanged = after(&before, &same, &[Some("A"), Some("b"), None]);
         assert!(Arc::ptr_eq(&before, &unchanged));
-        let after = Groups::after(&before, &same, [Some("b"), Some("b"), Some("c")].into_iter(), true);
+        let after = after(&before, &same, &[Some("b"), Some("b"), Some("c")]);
         assert_eq!(after.find("a"), None);
         assert_eq!(rows(&after, 3, "b"), [0, 1]);
         assert_eq!(rows(&after, 3, "c"), [2]);

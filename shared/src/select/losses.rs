@@ -4,7 +4,7 @@
 
 use alloc::{string::ToString, vec::Vec};
 
-use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
+use super::{Condition, Filling, FlagColumn, Index, Indexed, Selection, Sort, SortColumn, WordColumn};
 use crate::model::ids::ChainId;
 use crate::model::loss::LossRow;
 use crate::model::money::Cents;
@@ -87,8 +87,8 @@ impl<'a> LossColumns<'a> {
     }
 }
 
-/// Index of the cases of the board. Row numbers are positions in the columns passed to [`LossIndex::build`].
-#[derive(Debug, Clone)]
+/// Index of the cases of the board. Row numbers are positions in the list.
+#[derive(Debug, Clone, Default)]
 pub struct LossIndex {
     index: Index,
     losses: Vec<Cents>,
@@ -100,34 +100,33 @@ pub struct LossIndex {
     by_time: SortColumn,
 }
 
-impl Default for LossIndex {
-    /// The index of an empty list.
-    fn default() -> Self {
-        Self::build(&[])
-    }
-}
+impl Indexed for LossIndex {
+    type Columns<'a> = LossColumns<'a>;
 
-impl LossIndex {
-    /// Indexes cases, which must be in ascending order of ids.
-    pub fn build(cases: &[LossColumns<'_>]) -> Self {
-        let mut index = Index::new(cases.len());
-        let losses: Vec<Cents> = cases.iter().map(|case| case.loss_amount_usd).collect();
-        let source = index.add_words(cases.iter().map(|case| Some(case.source)), false);
-        let chain = index.add_words(cases.iter().map(|case| Some(case.chain_slug)), false);
+    /// Cases are in ascending order of ids.
+    fn add(&mut self, index: &mut Filling, cases: &[LossColumns<'_>]) {
+        self.losses.extend(cases.iter().map(|case| case.loss_amount_usd));
+        self.source = index.add_words(cases.iter().map(|case| Some(case.source)), false);
+        self.chain = index.add_words(cases.iter().map(|case| Some(case.chain_slug)), false);
         for case in cases {
-            index.alias(chain, &case.chain_id.to_string(), case.chain_slug);
+            index.alias(self.chain, &case.chain_id.to_string(), case.chain_slug);
         }
-        let severity = index.add_words(cases.iter().map(|case| Some(case.severity)), false);
-        let in_universe = index.add_flags(cases.iter().map(|case| case.affects_tracked_universe));
-        let by_loss = index.add_numbers(losses.iter().map(|loss| Some(loss.as_f64())), true);
-        let by_time = index.add_integers(cases.iter().map(|case| Some(case.attacked_at.as_micros())));
+        self.severity = index.add_words(cases.iter().map(|case| Some(case.severity)), false);
+        self.in_universe = index.add_flags(cases.iter().map(|case| case.affects_tracked_universe));
+        self.by_loss = index.add_numbers(cases.iter().map(|case| Some(case.loss_amount_usd.as_f64())), true);
+        self.by_time = index.add_integers(cases.iter().map(|case| Some(case.attacked_at.as_micros())));
         index.set_texts(cases.iter().map(|case| {
             let optional = [case.classification, case.technique, case.mechanism, case.protocol];
             [case.title].into_iter().chain(optional.into_iter().flatten())
         }));
-        LossIndex { index, losses, source, chain, severity, in_universe, by_loss, by_time }
     }
 
+    fn complete(&mut self, index: Index) {
+        self.index = index;
+    }
+}
+
+impl LossIndex {
     /// The page that a request selects (`source`, `chainId`, `severity`, `search`, `affectsTrackedUniverse`, `minLossUsd`,
     /// `sort`), and the total loss of all matching cases.
     pub fn select<R: Row>(&self, query: RowQuery<'_, R>) -> (Selection, Cents) {

@@ -1,8 +1,9 @@
 //! Columns, filters and order of the market list.
 
-use alloc::{string::ToString, vec::Vec};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
-use super::{Condition, Index, Selection, Sort, SortColumn, WordColumn};
+use super::{Condition, Filling, Index, Indexed, Selection, Sort, SortColumn, WordColumn};
 use crate::model::ids::ChainId;
 use crate::model::market::Market;
 use crate::route::{RowQuery, params, routes};
@@ -81,8 +82,8 @@ impl<'a> MarketColumns<'a> {
     }
 }
 
-/// Index of the served markets. Row numbers are positions in the list passed to [`MarketIndex::build`].
-#[derive(Debug, Clone)]
+/// Index of the served markets. Row numbers are positions in the list.
+#[derive(Debug, Clone, Default)]
 pub struct MarketIndex {
     index: Index,
     protocol: WordColumn,
@@ -91,35 +92,36 @@ pub struct MarketIndex {
     orders: [SortColumn; 4],
 }
 
-impl Default for MarketIndex {
-    /// The index of an empty list.
-    fn default() -> Self {
-        Self::build(&[])
+impl Indexed for MarketIndex {
+    type Columns<'a> = MarketColumns<'a>;
+
+    /// Markets are in ascending byte order of their ids.
+    fn add(&mut self, index: &mut Filling, markets: &[MarketColumns<'_>]) {
+        let rows = || markets.iter();
+        index.set_texts(rows().map(|market| [market.name]));
+        self.orders = [
+            index.add_numbers(rows().map(|market| Some(market.total_supplied_usd)), false),
+            index.add_numbers(rows().map(|market| market.total_borrowed_usd), false),
+            index.add_integers(rows().map(|market| i64::try_from(market.reserve_count).ok())),
+            index.add_names(),
+        ];
+        self.protocol = index.add_words(rows().map(|market| Some(market.protocol_id)), false);
+        self.version = index.add_words(rows().map(|market| Some(market.protocol_version)), false);
+        self.chain = index.add_words(rows().map(|market| Some(market.chain_slug)), false);
+        for market in markets {
+            index.alias(self.chain, &market.chain_id.to_string(), market.chain_slug);
+        }
+    }
+
+    fn complete(&mut self, index: Index) {
+        self.index = index;
     }
 }
 
 impl MarketIndex {
-    /// Indexes markets, which must be in ascending byte order of their ids.
-    pub fn build(markets: &[MarketColumns<'_>]) -> Self {
-        let mut index = Index::new(markets.len());
-        let rows = || markets.iter();
-        let orders = [
-            index.add_numbers(rows().map(|market| Some(market.total_supplied_usd)), false),
-            index.add_numbers(rows().map(|market| market.total_borrowed_usd), false),
-            index.add_integers(rows().map(|market| i64::try_from(market.reserve_count).ok())),
-            index.add_names(rows().map(|market| market.name)),
-        ];
-        let protocol = index.add_words(rows().map(|market| Some(market.protocol_id)), false);
-        let version = index.add_words(rows().map(|market| Some(market.protocol_version)), false);
-        let chain = index.add_words(rows().map(|market| Some(market.chain_slug)), false);
-        for market in markets {
-            index.alias(chain, &market.chain_id.to_string(), market.chain_slug);
-        }
-        MarketIndex { index, protocol, version, chain, orders }
-    }
-
-    /// The page that a request selects (`protocol`, `version`, `chain`, `sortBy`, `sortOrder`).
-    pub fn select(&self, query: RowQuery<'_, routes::MarketList>, page: PageRequest) -> Selection {
+    /// The page that a request selects (`protocol`, `version`, `chain`, `sortBy`, `sortOrder`), without the markets of `hidden` chains, given by
+    /// their numbers.
+    pub fn select(&self, query: RowQuery<'_, routes::MarketList>, page: PageRequest, hidden: &[String]) -> Selection {
         let filters = [
             (self.protocol, query.get(params::Protocol)),
             (self.version, query.get(params::Version)),
@@ -129,6 +131,7 @@ impl MarketIndex {
             .into_iter()
             .filter(|(_, words)| !words.is_empty())
             .map(|(column, words)| Condition::AnyOf(column, words.iter().map(|word| word.as_str()).collect()))
+            .chain(Condition::hiding(self.chain, hidden))
             .collect();
         let field = query.get(params::MarketSort).parse().unwrap_or(MarketSortField::TotalSuppliedUsd);
         let [supplied, borrowed, reserves, name] = self.orders;
@@ -193,7 +196,7 @@ mod tests {
         let index = MarketIndex::build(&columns);
         let query = Query::parse(routes::MarketList::QUERY, text).unwrap();
         let query = RowQuery::of(&query);
-        index.select(query, query.page().unwrap()).rows
+        index.select(query, query.page().unwrap(), &[]).rows
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Filter, sort and page: the engine behind every list.
 //!
-//! An [`Index`] is built once from a list's columns and never changes; the index of a changed list starts from that of the list before
-//! ([`Index::after`]) and shares the columns that did not change. A query intersects one bitmap per filter and counts
+//! An [`Index`] is filled once from a list's columns ([`Filling`]) and never changes; the index of a changed list is made from that of the list
+//! before and of the rows that changed, and shares the columns that did not change. A query intersects one bitmap per filter and counts
 //! the set bits for the total. It reads the page from row numbers that are presorted for each sortable column, so the cost
 //! of a page hardly depends on the length of the list.
 //!
@@ -9,9 +9,10 @@
 //! |---|---|
 //! | `bitmap` | sets of rows |
 //! | `renumbering` | which rows of a changed list are new, changed, or were another row before |
-//! | `groups`, `members` | columns with few distinct words; the rows with one word |
-//! | `order`, `names`, `sorted` | sortable columns of numbers, of texts; the rows in sorted order |
-//! | `text` | substring search |
+//! | `filling` | the columns of an index, block by block |
+//! | `groups`, `vocabulary`, `members` | columns with few distinct words; the words; the rows with one word |
+//! | `order`, `names`, `sorted`, `sorting` | sortable columns of numbers, of texts; the rows in sorted order; how they are sorted |
+//! | `text`, `corpus_change` | substring search; the texts of a changed list |
 //! | `page` | selecting one page of a sorted list |
 //! | [`changes`] | the order of the change feed, and positions in it |
 //! | [`markets`], [`feeds`] | the columns, filters and order of the market and feed lists |
@@ -28,8 +29,10 @@
 pub mod assets;
 mod bitmap;
 pub mod changes;
+mod corpus_change;
 pub mod curators;
 pub mod feeds;
+mod filling;
 mod groups;
 pub mod losses;
 pub mod markets;
@@ -40,29 +43,33 @@ mod page;
 mod renumbering;
 pub mod security;
 mod sorted;
+mod sorting;
 mod text;
 pub mod vault_filters;
 pub mod vaults;
+mod vocabulary;
 
-use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
 use self::bitmap::Bitmap;
+pub use self::filling::Filling;
 use self::groups::Groups;
-use self::order::{Key, Order};
+use self::order::Order;
 pub use self::renumbering::Renumbering;
 use self::text::{Corpus, arc_bytes, fold};
+use crate::pace::{Pace, at_once};
 use crate::wire::page::PageRequest;
 
 /// A column of words of one [`Index`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WordColumn(usize);
 
 /// A boolean column of one [`Index`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlagColumn(usize);
 
 /// A sortable column of one [`Index`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SortColumn(usize);
 
 /// One condition on rows. Conditions of a query are combined with "and".
@@ -70,12 +77,22 @@ pub struct SortColumn(usize);
 pub enum Condition<'a> {
     /// The row's word is one of the listed words, ignoring letter case. An unknown word matches no row.
     AnyOf(WordColumn, Vec<&'a str>),
+    /// The row's word is none of the listed words. A row without a word matches.
+    NoneOf(WordColumn, Vec<&'a str>),
     /// The flag has this value.
     Is(FlagColumn, bool),
     /// The value lies within the bounds, both inclusive; a row without a value does not match.
     Between(SortColumn, Option<f64>, Option<f64>),
     /// A searched column or the row's own text contains this text, ignoring letter case. The empty text matches every row.
     Contains(&'a str),
+}
+
+impl<'a> Condition<'a> {
+    /// Hides the rows of chains, given by their numbers, which are aliases of words of `column`.
+    fn hiding(column: WordColumn, chains: &'a [String]) -> Option<Self> {
+        let chains: Vec<&str> = chains.iter().map(String::as_str).collect();
+        (!chains.is_empty()).then_some(Condition::NoneOf(column, chains))
+    }
 }
 
 /// The order of a list.
@@ -94,7 +111,7 @@ pub struct Selection {
     pub total: usize,
 }
 
-/// The indexed columns of one list.
+/// The indexed columns of one list, made by a [`Filling`].
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     rows: usize,
@@ -102,8 +119,6 @@ pub struct Index {
     flags: Vec<Arc<Bitmap>>,
     orders: Vec<SortedColumn>,
     corpus: Corpus,
-    /// Until the first columns are complete: the index that they start from.
-    previous: Option<Box<Previous>>,
 }
 
 /// A column of words.
@@ -122,40 +137,28 @@ struct SortedColumn {
     ranged: bool,
 }
 
-/// The columns of the index before a change that are still to be replaced, the next one last.
-#[derive(Debug, Clone)]
-struct Previous {
-    renumbering: Renumbering,
-    words: Vec<Arc<Groups>>,
-    flags: Vec<Arc<Bitmap>>,
-    orders: Vec<Arc<Order>>,
-    corpus: Corpus,
+/// The index of one kind of list: its columns, and what else it needs of the rows.
+pub trait Indexed: Default {
+    /// What it needs of a row.
+    type Columns<'a>;
+
+    /// Adds the columns of a block of rows.
+    fn add(&mut self, filling: &mut Filling, rows: &[Self::Columns<'_>]);
+
+    /// Takes the index that was filled.
+    fn complete(&mut self, index: Index);
+
+    /// The index of a list that is not long.
+    fn build(rows: &[Self::Columns<'_>]) -> Self {
+        let (mut index, mut filling) = (Self::default(), Filling::new());
+        filling.block(rows.len());
+        index.add(&mut filling, rows);
+        index.complete(at_once(filling.finish(&Pace::unbroken())));
+        index
+    }
 }
 
 impl Index {
-    /// An index without columns over `rows` rows, at most `u32::MAX`, numbered from 0 in ascending id order.
-    pub fn new(rows: usize) -> Self {
-        Index { rows, ..Index::default() }
-    }
-
-    /// An index without columns over the rows of a changed list. The same columns have to be added in the same order as to `previous`, with the
-    /// values of all rows; each then costs little if few rows changed, and gives the same answers as a new index does.
-    ///
-    /// A row that `renumbering` does not report as changed must have the values it had in every column: they are not read again.
-    pub fn after(previous: &Index, renumbering: &Renumbering) -> Self {
-        let mut index = Index::new(renumbering.rows());
-        if renumbering.old_rows() == previous.rows {
-            index.previous = Some(Box::new(Previous {
-                renumbering: renumbering.clone(),
-                words: previous.words.iter().rev().map(|words| Arc::clone(&words.groups)).collect(),
-                flags: previous.flags.iter().rev().map(Arc::clone).collect(),
-                orders: previous.orders.iter().rev().map(|column| Arc::clone(&column.order)).collect(),
-                corpus: previous.corpus.clone(),
-            }));
-        }
-        index
-    }
-
     pub fn len(&self) -> usize {
         self.rows
     }
@@ -174,96 +177,6 @@ impl Index {
             + self.flags.capacity() * size_of::<Arc<Bitmap>>()
             + self.orders.capacity() * size_of::<SortedColumn>();
         words + flags + orders + vectors + self.corpus.heap_bytes()
-    }
-
-    /// Adds a column of words, one per row; [`Condition::Contains`] searches it if `searched`.
-    pub fn add_words<'a>(&mut self, words: impl Iterator<Item = Option<&'a str>>, searched: bool) -> WordColumn {
-        let groups = match self.previous_column(|previous| previous.words.pop()) {
-            Some((previous, renumbering)) => Groups::after(&previous, &renumbering, words, searched),
-            None => Arc::new(Groups::build(self.rows, words, searched)),
-        };
-        self.words.push(Words { groups, aliases: Vec::new() });
-        WordColumn(self.words.len() - 1)
-    }
-
-    /// Makes `alias` select the rows of `word` as well.
-    pub fn alias(&mut self, column: WordColumn, alias: &str, word: &str) {
-        if let Some(words) = self.words.get_mut(column.0) {
-            words.alias(alias, word);
-        }
-    }
-
-    /// Adds a boolean column, one value per row.
-    pub fn add_flags(&mut self, flags: impl Iterator<Item = bool>) -> FlagColumn {
-        let set = match self.previous_column(|previous| previous.flags.pop()) {
-            Some((previous, renumbering)) => bitmap::after(&previous, &renumbering, flags),
-            None => {
-                let mut set = Bitmap::none(self.rows);
-                (0u32..).zip(flags.take(self.rows)).filter(|(_, flag)| *flag).for_each(|(row, _)| set.insert(row));
-                Arc::new(set)
-            }
-        };
-        self.flags.push(set);
-        FlagColumn(self.flags.len() - 1)
-    }
-
-    /// Adds a column of numbers, one per row. Without `ranged`, [`Condition::Between`] on the column matches no row.
-    pub fn add_numbers(&mut self, numbers: impl Iterator<Item = Option<f64>>, ranged: bool) -> SortColumn {
-        self.add_keys(numbers.map(Key::of_number), ranged)
-    }
-
-    /// Adds a sortable column of integers, one per row: instants, counts. The two least and the greatest `i64` sort as their neighbours do.
-    pub fn add_integers(&mut self, integers: impl Iterator<Item = Option<i64>>) -> SortColumn {
-        self.add_keys(integers.map(Key::of_integer), false)
-    }
-
-    fn add_keys(&mut self, keys: impl Iterator<Item = Key>, ranged: bool) -> SortColumn {
-        let order = match self.previous_column(|previous| previous.orders.pop()) {
-            Some((previous, renumbering)) => Order::after(&previous, &renumbering, keys),
-            None => {
-                let mut all = Vec::with_capacity(self.rows);
-                all.extend(keys.take(self.rows));
-                all.resize(self.rows, Key::NONE);
-                Arc::new(Order::build(all))
-            }
-        };
-        self.add_order(order, ranged)
-    }
-
-    /// Adds a column of texts, one per row, sorted without regard to case.
-    pub fn add_names<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> SortColumn {
-        let order = match self.previous_column(|previous| previous.orders.pop()) {
-            Some((previous, renumbering)) => names::after(&previous, &renumbering, names),
-            None => Arc::new(names::build(self.rows, names)),
-        };
-        self.add_order(order, false)
-    }
-
-    fn add_order(&mut self, order: Arc<Order>, ranged: bool) -> SortColumn {
-        self.orders.push(SortedColumn { order, ranged });
-        SortColumn(self.orders.len() - 1)
-    }
-
-    /// Sets the texts of each row that [`Condition::Contains`] searches.
-    pub fn set_texts<'a, P: IntoIterator<Item = &'a str>>(&mut self, texts: impl Iterator<Item = P>) {
-        let texts = texts.take(self.rows);
-        let corpus = |previous: &mut Previous| Some(core::mem::take(&mut previous.corpus));
-        self.corpus = match self.previous_column(corpus) {
-            Some((previous, renumbering)) if previous.len() == renumbering.old_rows() => {
-                Corpus::after(&previous, &renumbering, texts)
-            }
-            _ => Corpus::build(texts),
-        };
-    }
-
-    /// A column of the previous index, if there is one, which is forgotten when its last column is taken.
-    fn previous_column<T>(&mut self, take: impl Fn(&mut Previous) -> Option<T>) -> Option<(T, Renumbering)> {
-        let previous = self.previous.as_mut()?;
-        let taken = take(previous).map(|column| (column, previous.renumbering.clone()));
-        if previous.is_empty() {
-            self.previous = None;
-        }
-        taken
     }
 
     /// The page of the rows that meet all `conditions`, sorted by `sort`. A condition on a column that this index lacks matches no row.
@@ -317,6 +230,12 @@ impl Index {
                     words.iter().for_each(|word| column.add_rows_of(word, &mut found));
                 }
             }
+            Condition::NoneOf(column, words) => {
+                if let Some(column) = self.words.get(column.0) {
+                    words.iter().for_each(|word| column.add_rows_of(word, &mut found));
+                }
+                return found.complement();
+            }
             Condition::Is(column, wanted) => {
                 if let Some(set) = self.flags.get(column.0) {
                     return if *wanted { Bitmap::clone(set) } else { set.complement() };
@@ -336,22 +255,7 @@ impl Index {
     }
 }
 
-impl Previous {
-    fn is_empty(&self) -> bool {
-        self.words.is_empty() && self.flags.is_empty() && self.orders.is_empty() && self.corpus.len() == 0
-    }
-}
-
 impl Words {
-    fn alias(&mut self, alias: &str, word: &str) {
-        let alias = fold(alias).into_boxed_str();
-        if let Some(group) = self.groups.find(word)
-            && let Err(place) = self.aliases.binary_search_by(|(other, _)| other.cmp(&alias))
-        {
-            self.aliases.insert(place, (alias, group));
-        }
-    }
-
     /// Adds the rows of a word or alias to `found`; nothing for an unknown word.
     fn add_rows_of(&self, word: &str, found: &mut Bitmap) {
         let folded = fold(word);

@@ -3,13 +3,18 @@
 use alloc::{sync::Arc, vec::Vec};
 
 use super::bitmap::Bitmap;
-use super::renumbering::{ChangedRow, Renumbering};
+use super::renumbering::Renumbering;
 use super::sorted::Sorted;
+use super::sorting::sort;
+use crate::pace::Pace;
 
 /// The key of a row without a value: greater than the keys of all values.
 const ABSENT: i64 = i64::MAX;
 /// Beyond this part of the rows, sorting all rows is cheaper than moving the changed ones.
 const MAX_MOVED: usize = 4;
+/// About what a pass over all rows takes for each, and a comparison of two.
+const ROW_NANOS: usize = 25;
+const COMPARE_NANOS: usize = 5;
 
 /// Maps a number to an integer that sorts the same way. -0 and 0 get the same key; NaN gets none.
 pub(super) fn key_of(number: f64) -> Option<i64> {
@@ -51,9 +56,11 @@ pub(super) struct Order {
 
 impl Order {
     /// Sorts by `keys`, one per row.
-    pub(super) fn build(keys: Vec<Key>) -> Self {
-        let mut places: Vec<(Key, u32)> = keys.iter().copied().zip(0u32..).collect();
-        places.sort_unstable();
+    pub(super) async fn build(keys: Vec<Key>, pace: &Pace<'_>) -> Self {
+        pace.step(keys.len() * ROW_NANOS).await;
+        let places: Vec<(Key, u32)> = keys.iter().copied().zip(0u32..).collect();
+        let places = sort(places, COMPARE_NANOS, pace, Ord::cmp).await;
+        pace.step(keys.len() * ROW_NANOS).await;
         Self::of_sorted(keys, places.into_iter().map(|(_, row)| row).collect())
     }
 
@@ -65,21 +72,23 @@ impl Order {
         Order { keys, sorted }
     }
 
-    /// The order after a change of the list, where `values` are the keys of all rows now.
-    pub(super) fn after(
+    /// The order after a change of the list, where `values` are the keys of the changed rows.
+    pub(super) async fn after(
         previous: &Arc<Order>,
         renumbering: &Renumbering,
-        values: impl Iterator<Item = Key>,
+        values: &[Key],
+        pace: &Pace<'_>,
     ) -> Arc<Order> {
-        let mut changed: Vec<(Key, u32)> = renumbering
-            .changed_values(values)
-            .map(|(row, key)| (row, key.unwrap_or(Key::NONE)))
+        pace.step(values.len() * ROW_NANOS).await;
+        let rows = renumbering.changed().iter().zip(values.iter().copied());
+        let mut changed: Vec<(Key, u32)> = rows
             .filter(|(row, key)| row.old.is_none_or(|old| previous.key(old) != *key))
-            .map(|(ChangedRow { row, .. }, key)| (key, row))
+            .map(|(row, key)| (key, row.row))
             .collect();
         if changed.is_empty() && renumbering.keeps_numbers() {
             return Arc::clone(previous);
         }
+        pace.step(renumbering.rows() * ROW_NANOS).await;
         let mut keys = previous.carried_keys(renumbering);
         for &(key, row) in &changed {
             if let Some(slot) = keys.get_mut(row as usize) {
@@ -87,12 +96,13 @@ impl Order {
             }
         }
         if changed.len() > keys.len() / MAX_MOVED {
-            return Arc::new(Order::build(keys));
+            return Arc::new(Order::build(keys, pace).await);
         }
+        changed = sort(changed, COMPARE_NANOS, pace, Ord::cmp).await;
+        pace.step(renumbering.rows() * 2 * ROW_NANOS).await;
         let mut moved = Bitmap::none(keys.len());
         changed.iter().for_each(|(_, row)| moved.insert(*row));
         let stayed = previous.stayed(renumbering, &moved);
-        changed.sort_unstable();
         let key = |row: u32| keys.get(row as usize).copied().unwrap_or(Key::NONE);
         let rows = merge(&stayed, changed.into_iter().map(|(_, row)| row), |a, b| (key(a), a) < (key(b), b));
         Arc::new(Order::of_sorted(keys, rows))
@@ -170,7 +180,12 @@ pub(super) fn merge(long: &[u32], short: impl Iterator<Item = u32>, less: impl F
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pace::at_once;
     use proptest::prelude::*;
+
+    fn build(keys: Vec<Key>) -> Order {
+        at_once(Order::build(keys, &Pace::unbroken()))
+    }
 
     fn keys(values: &[Option<i64>]) -> Vec<Key> {
         values.iter().map(|value| Key::of_integer(*value)).collect()
@@ -178,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_least_and_the_greatest_integers_are_values_in_both_directions() {
-        let order = Order::build(keys(&[None, Some(i64::MAX), Some(i64::MIN), Some(0)]));
+        let order = build(keys(&[None, Some(i64::MAX), Some(i64::MIN), Some(0)]));
         let rows = |descending: bool| order.sorted.runs(descending, 0).flatten().copied().collect::<Vec<u32>>();
         assert_eq!(rows(false), [2, 3, 1, 0]);
         assert_eq!(rows(true), [1, 3, 2, 0]);
@@ -187,10 +202,11 @@ mod tests {
 
     #[test]
     fn a_column_that_did_not_change_is_shared() {
-        let order = Arc::new(Order::build(keys(&[Some(2), None, Some(1)])));
+        let order = Arc::new(build(keys(&[Some(2), None, Some(1)])));
         let same = Renumbering::new(3, (0..3).map(|row| (Some(row), true)));
         let values = [Some(2), None, Some(1)];
-        assert!(Arc::ptr_eq(&order, &Order::after(&order, &same, keys(&values).into_iter())));
+        let after = at_once(Order::after(&order, &same, &keys(&values), &Pace::unbroken()));
+        assert!(Arc::ptr_eq(&order, &after));
     }
 
     proptest! {
@@ -208,7 +224,7 @@ mod tests {
         fn a_place_sorts_rows_as_the_order_does(
             values in proptest::collection::vec(proptest::option::of(0i64..9), 0..80), descending: bool,
         ) {
-            let order = Order::build(keys(&values));
+            let order = build(keys(&values));
             let mut rows: Vec<u32> = (0..values.len() as u32).collect();
             rows.sort_by_key(|&row| order.place(row, descending));
             prop_assert_eq!(rows, order.sorted.runs(descending, 0).flatten().copied().collect::<Vec<u32>>());
@@ -219,7 +235,7 @@ mod tests {
             values in proptest::collection::vec(proptest::option::weighted(0.8, -3i32..40), 0..400),
             min in proptest::option::of(-4i32..41), max in proptest::option::of(-4i32..41),
         ) {
-            let order = Order::build(values.iter().map(|value| Key::of_number(value.map(f64::from))).collect());
+            let order = build(values.iter().map(|value| Key::of_number(value.map(f64::from))).collect());
             let found = order.between(min.map(f64::from), max.map(f64::from));
             let within = |v: i32| min.is_none_or(|min| v >= min) && max.is_none_or(|max| v <= max);
             let expected: Vec<u32> =

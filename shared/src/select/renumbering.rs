@@ -72,6 +72,11 @@ impl Renumbering {
         &self.0.moves
     }
 
+    /// Numbers of the rows that are new or changed, ascending.
+    pub fn changed_rows(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.changed().iter().map(|changed| changed.row)
+    }
+
     /// The rows that are new or changed, ascending.
     pub(super) fn changed(&self) -> &[ChangedRow] {
         &self.0.changed
@@ -122,20 +127,6 @@ impl Renumbering {
         }
         values.resize(self.rows(), blank);
         values
-    }
-
-    /// The values of the changed rows, taken from `values` of all rows in order; `None` after the last value. Values of other rows are
-    /// skipped unread.
-    pub(super) fn changed_values<T>(
-        &self,
-        values: impl Iterator<Item = T>,
-    ) -> impl Iterator<Item = (ChangedRow, Option<T>)> {
-        let (mut values, mut next) = (values.fuse(), 0u32);
-        self.changed().iter().map(move |changed| {
-            let skipped = changed.row - next;
-            next = changed.row + 1;
-            (*changed, values.nth(skipped as usize))
-        })
     }
 }
 

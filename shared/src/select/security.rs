@@ -4,7 +4,7 @@
 
 use alloc::{string::ToString, vec::Vec};
 
-use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
+use super::{Condition, Filling, FlagColumn, Index, Indexed, Selection, Sort, SortColumn, WordColumn};
 use crate::model::ids::ChainId;
 use crate::model::money::Cents;
 use crate::model::security::{PublishedBy, SecurityEvent};
@@ -81,8 +81,8 @@ impl<'a> EventColumns<'a> {
     }
 }
 
-/// Index of the published rows. Row numbers are positions in the columns passed to [`SecurityIndex::build`].
-#[derive(Debug, Clone)]
+/// Index of the published rows. Row numbers are positions in the list.
+#[derive(Debug, Clone, Default)]
 pub struct SecurityIndex {
     index: Index,
     source: WordColumn,
@@ -94,33 +94,32 @@ pub struct SecurityIndex {
     by_time: SortColumn,
 }
 
-impl Default for SecurityIndex {
-    /// The index of an empty list.
-    fn default() -> Self {
-        Self::build(&[])
+impl Indexed for SecurityIndex {
+    type Columns<'a> = EventColumns<'a>;
+
+    /// Rows are in ascending order of ids.
+    fn add(&mut self, index: &mut Filling, rows: &[EventColumns<'_>]) {
+        self.source = index.add_words(rows.iter().map(|row| Some(row.source)), false);
+        self.chain = index.add_words(rows.iter().map(|row| row.chain_slug), false);
+        for row in rows {
+            if let (Some(id), Some(slug)) = (row.chain_id, row.chain_slug) {
+                index.alias(self.chain, &id.to_string(), slug);
+            }
+        }
+        self.severity = index.add_words(rows.iter().map(|row| Some(row.severity.as_str())), false);
+        self.published_by = index.add_words(rows.iter().map(|row| Some(row.published_by.as_str())), false);
+        self.in_universe = index.add_flags(rows.iter().map(|row| row.affects_tracked_universe));
+        self.by_loss = index.add_integers(rows.iter().map(|row| row.loss_amount_usd.map(|loss| loss.0)));
+        self.by_time = index.add_integers(rows.iter().map(|row| Some(row.attacked_at.as_micros())));
+        index.set_texts(rows.iter().map(|row| [row.title, row.description.unwrap_or_default()]));
+    }
+
+    fn complete(&mut self, index: Index) {
+        self.index = index;
     }
 }
 
 impl SecurityIndex {
-    /// Indexes rows, which must be in ascending order of ids.
-    pub fn build(rows: &[EventColumns<'_>]) -> Self {
-        let mut index = Index::new(rows.len());
-        let source = index.add_words(rows.iter().map(|row| Some(row.source)), false);
-        let chain = index.add_words(rows.iter().map(|row| row.chain_slug), false);
-        for row in rows {
-            if let (Some(id), Some(slug)) = (row.chain_id, row.chain_slug) {
-                index.alias(chain, &id.to_string(), slug);
-            }
-        }
-        let severity = index.add_words(rows.iter().map(|row| Some(row.severity.as_str())), false);
-        let published_by = index.add_words(rows.iter().map(|row| Some(row.published_by.as_str())), false);
-        let in_universe = index.add_flags(rows.iter().map(|row| row.affects_tracked_universe));
-        let by_loss = index.add_integers(rows.iter().map(|row| row.loss_amount_usd.map(|loss| loss.0)));
-        let by_time = index.add_integers(rows.iter().map(|row| Some(row.attacked_at.as_micros())));
-        index.set_texts(rows.iter().map(|row| [row.title, row.description.unwrap_or_default()]));
-        SecurityIndex { index, source, chain, severity, published_by, in_universe, by_loss, by_time }
-    }
-
     /// The page that a request selects (`source`, `chainId`, `severity`, `published_by`, `affectsTrackedUniverse`, `search`,
     /// `sort`).
     pub fn select(&self, query: RowQuery<'_, routes::SecurityEventList>) -> Selection {

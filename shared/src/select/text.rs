@@ -4,15 +4,12 @@
 //! A search reads only the entries that may contain every pair of the needle.
 
 use alloc::{string::String, sync::Arc, vec::Vec};
-use core::ops::Range;
 use memchr::memmem::Finder;
-
-use super::renumbering::Renumbering;
 
 /// Separates texts. This byte never occurs in UTF-8, so a needle cannot match across two texts.
 const SEPARATOR: u8 = 0xff;
 /// Most entries of one segment: one bit of a word each.
-const ENTRIES: usize = u64::BITS as usize;
+pub(super) const ENTRIES: usize = u64::BITS as usize;
 /// Number of ASCII bytes; the only bytes that are needles by themselves.
 const SINGLES: usize = 128;
 /// Pairs of bytes share this many words of a segment.
@@ -30,7 +27,7 @@ pub(super) fn fold(text: &str) -> String {
 }
 
 /// Appends the folded `texts` of one entry to `bytes`.
-fn append<'a>(texts: impl IntoIterator<Item = &'a str>, bytes: &mut Vec<u8>) {
+pub(super) fn append<'a>(texts: impl IntoIterator<Item = &'a str>, bytes: &mut Vec<u8>) {
     for text in texts {
         if text.is_ascii() {
             bytes.extend(text.bytes().map(|byte| byte.to_ascii_lowercase()));
@@ -49,7 +46,7 @@ fn pair_word(first: u8, second: u8) -> usize {
 
 /// Up to [`ENTRIES`] consecutive entries.
 #[derive(Debug, Clone, Default)]
-struct Segment {
+pub(super) struct Segment {
     /// The folded texts, each followed by [`SEPARATOR`].
     bytes: Vec<u8>,
     /// Where each entry ends.
@@ -59,9 +56,14 @@ struct Segment {
 }
 
 impl Segment {
-    fn push(&mut self, entry: &[u8]) {
+    pub(super) fn push(&mut self, entry: &[u8]) {
         self.bytes.extend_from_slice(entry);
         self.ends.push(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
+    }
+
+    /// Number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
     }
 
     /// Fills `words` and frees spare capacity.
@@ -179,73 +181,28 @@ pub(super) struct Corpus {
 }
 
 impl Corpus {
-    /// Builds a corpus whose entries consist of several texts each. A needle matches within one text, never across two.
+    /// A corpus whose entries consist of several texts each. A needle matches within one text, never across two.
     pub(super) fn build<'a, P: IntoIterator<Item = &'a str>>(entries: impl Iterator<Item = P>) -> Self {
-        let mut corpus = Corpus::default();
-        let (mut bytes, mut segment) = (Vec::new(), Segment::default());
-        for entry in entries {
-            bytes.clear();
-            append(entry, &mut bytes);
-            segment.push(&bytes);
-            if segment.ends.len() == ENTRIES {
-                corpus.push(core::mem::take(&mut segment));
-            }
-        }
-        if !segment.ends.is_empty() {
-            corpus.push(segment);
-        }
-        corpus
+        let mut unfinished = Unfinished::default();
+        entries.for_each(|texts| unfinished.add(texts));
+        unfinished.finish()
     }
 
-    fn push(&mut self, segment: Segment) {
+    /// Appends the entries of a segment.
+    pub(super) fn push(&mut self, segment: Segment) {
         self.reuse(Arc::new(segment.finish()));
     }
 
-    fn reuse(&mut self, segment: Arc<Segment>) {
+    /// Appends the entries of a segment of another corpus.
+    pub(super) fn reuse(&mut self, segment: Arc<Segment>) {
         let first = self.entries;
         self.entries += segment.ends.len() as u32;
         self.segments.push((first, segment));
     }
 
-    /// The corpus after a change of the list whose rows are the entries; `entries` are the texts of all rows now. Segments are shared with
-    /// `previous` if none of their entries changed.
-    pub(super) fn after<'a, P: IntoIterator<Item = &'a str>>(
-        previous: &Corpus,
-        renumbering: &Renumbering,
-        entries: impl Iterator<Item = P>,
-    ) -> Self {
-        let mut changes = Changes { previous, renumbering, rows: Vec::new(), bytes: Vec::new(), ends: Vec::new() };
-        for (changed, texts) in renumbering.changed_values(entries) {
-            let start = changes.bytes.len();
-            texts.into_iter().for_each(|texts| append(texts, &mut changes.bytes));
-            let same = changed.old.and_then(|old| previous.entry(old));
-            if same.is_some() && same == changes.bytes.get(start..) {
-                changes.bytes.truncate(start);
-            } else {
-                changes.rows.push(changed.row);
-                changes.ends.push(changes.bytes.len());
-            }
-        }
-        if changes.rows.is_empty() && renumbering.keeps_numbers() {
-            return previous.clone();
-        }
-        let mut corpus = Corpus::default();
-        for (first, segment) in &previous.segments {
-            let old = *first..*first + segment.ends.len() as u32;
-            let Some(new) = renumbering.new_start(old) else { continue };
-            if !changes.any_in(new..new + segment.ends.len() as u32) {
-                changes.fill(&mut corpus, new);
-                corpus.reuse(Arc::clone(segment));
-            }
-        }
-        let rows = u32::try_from(renumbering.rows()).unwrap_or(u32::MAX);
-        changes.fill(&mut corpus, rows);
-        // Every insertion into a full segment splits it.
-        if corpus.segments.len() > 2 * renumbering.rows().div_ceil(ENTRIES) + 1 {
-            corpus = Corpus::default();
-            changes.fill(&mut corpus, rows);
-        }
-        corpus
+    /// The segments in order, each with the number of its first entry.
+    pub(super) fn segments(&self) -> &[(u32, Arc<Segment>)] {
+        &self.segments
     }
 
     /// Number of entries.
@@ -253,11 +210,25 @@ impl Corpus {
         self.entries as usize
     }
 
-    fn entry(&self, entry: u32) -> Option<&[u8]> {
+    /// The folded texts of an entry, each followed by [`SEPARATOR`].
+    pub(super) fn entry(&self, entry: u32) -> Option<&[u8]> {
         let at = self.segments.partition_point(|(first, _)| *first <= entry).checked_sub(1)?;
         let (first, segment) = self.segments.get(at)?;
         let entry = (entry - first) as usize;
         (entry < segment.ends.len()).then(|| segment.entry(entry))
+    }
+
+    /// The first text of an entry, folded; empty without one.
+    pub(super) fn first_text(&self, entry: u32) -> &[u8] {
+        self.entry(entry).map_or(&[], first_text)
+    }
+
+    /// The first text of every entry, folded, in order.
+    pub(super) fn first_texts(&self) -> impl Iterator<Item = &[u8]> {
+        let entries = |segment: &'_ Segment| 0..segment.len();
+        self.segments
+            .iter()
+            .flat_map(move |(_, segment)| entries(segment).map(|entry| first_text(segment.entry(entry))))
     }
 
     /// Calls `found` for every segment that has entries with `needle`, in order: with the number of the segment's first entry, and one bit per
@@ -288,40 +259,37 @@ pub(super) fn arc_bytes<T>(_: &Arc<T>) -> usize {
     size_of::<T>() + 2 * size_of::<usize>()
 }
 
-/// The entries of a corpus after a change: those that changed, and those of the corpus before.
-struct Changes<'a> {
-    previous: &'a Corpus,
-    renumbering: &'a Renumbering,
-    /// The numbers of the changed entries, ascending; their folded texts, and where each ends.
-    rows: Vec<u32>,
+/// A corpus to which entries are appended.
+#[derive(Debug, Default)]
+pub(super) struct Unfinished {
+    corpus: Corpus,
+    segment: Segment,
+    /// Room for one entry.
     bytes: Vec<u8>,
-    ends: Vec<usize>,
 }
 
-impl Changes<'_> {
-    fn any_in(&self, rows: Range<u32>) -> bool {
-        self.rows.get(self.rows.partition_point(|&row| row < rows.start)).is_some_and(|&row| row < rows.end)
-    }
-
-    /// Appends the entries up to number `end`, in segments of about equal length.
-    fn fill(&self, corpus: &mut Corpus, end: u32) {
-        let count = end.saturating_sub(corpus.entries) as usize;
-        for left in (1..=count.div_ceil(ENTRIES)).rev() {
-            let size = (end.saturating_sub(corpus.entries) as usize).div_ceil(left);
-            let mut segment = Segment::default();
-            (corpus.entries..end).take(size).for_each(|row| segment.push(self.entry(row)));
-            corpus.push(segment);
+impl Unfinished {
+    pub(super) fn add<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) {
+        self.bytes.clear();
+        append(texts, &mut self.bytes);
+        self.segment.push(&self.bytes);
+        if self.segment.len() == ENTRIES {
+            self.corpus.push(core::mem::take(&mut self.segment));
         }
     }
 
-    fn entry(&self, row: u32) -> &[u8] {
-        let Ok(at) = self.rows.binary_search(&row) else {
-            return self.renumbering.old_of(row).and_then(|old| self.previous.entry(old)).unwrap_or_default();
-        };
-        let end = |at: usize| self.ends.get(at).copied();
-        let start = at.checked_sub(1).and_then(end).unwrap_or(0);
-        end(at).and_then(|end| self.bytes.get(start..end)).unwrap_or_default()
+    pub(super) fn finish(mut self) -> Corpus {
+        if self.segment.len() > 0 {
+            self.corpus.push(self.segment);
+        }
+        self.corpus
     }
+}
+
+/// The first text of an entry.
+fn first_text(entry: &[u8]) -> &[u8] {
+    let end = memchr::memchr(SEPARATOR, entry).unwrap_or(entry.len());
+    entry.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]

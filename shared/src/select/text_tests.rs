@@ -1,7 +1,11 @@
 //! Substring search, beside a search of every text.
 
 use super::*;
+use crate::pace::{Pace, at_once};
+use crate::select::Renumbering;
+use crate::select::corpus_change::{self, ChangedTexts};
 use alloc::vec;
+use core::ops::Range;
 use proptest::prelude::*;
 
 fn search(corpus: &Corpus, needle: &str) -> Vec<u32> {
@@ -14,6 +18,13 @@ fn search(corpus: &Corpus, needle: &str) -> Vec<u32> {
 
 fn build(entries: &[Vec<&str>]) -> Corpus {
     Corpus::build(entries.iter().map(|parts| parts.iter().copied()))
+}
+
+/// The corpus after a change to these entries.
+fn after(corpus: &Corpus, renumbering: &Renumbering, now: &[Vec<&str>]) -> Corpus {
+    let mut texts = ChangedTexts::default();
+    renumbering.changed_rows().for_each(|row| texts.add(now[row as usize].iter().copied()));
+    at_once(corpus_change::after(corpus, renumbering, &texts, &Pace::unbroken())).0
 }
 
 fn found(entries: &[Vec<&str>], needle: &str) -> Vec<u32> {
@@ -55,7 +66,8 @@ fn entries_that_did_not_change_stay_in_shared_segments() {
     let rows = (0..1_001).map(|row| (if row == 500 { None } else { Some(row - u32::from(row > 500)) }, false));
     let renumbering = Renumbering::new(1_000, rows);
     let now = texts[..500].iter().map(String::as_str).chain(["another"]).chain(texts[500..].iter().map(String::as_str));
-    let after = Corpus::after(&corpus, &renumbering, now.map(|text| [text]));
+    let now: Vec<Vec<&str>> = now.map(|text| vec![text]).collect();
+    let after = after(&corpus, &renumbering, &now);
     let shared = |one: &Arc<Segment>| corpus.segments.iter().any(|(_, other)| Arc::ptr_eq(one, other));
     let rebuilt: Vec<usize> =
         after.segments.iter().filter(|(_, segment)| !shared(segment)).map(|(_, s)| s.ends.len()).collect();
@@ -115,7 +127,7 @@ proptest! {
                 }
             }
             let renumbering = Renumbering::new(old_rows, rows.into_iter());
-            corpus = Corpus::after(&corpus, &renumbering, borrowed(&now).into_iter());
+            corpus = after(&corpus, &renumbering, &borrowed(&now));
             for needle in &needles {
                 prop_assert_eq!(search(&corpus, needle), expected(&now, needle));
             }

@@ -1,10 +1,10 @@
 //! The columns of the vault lists.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::vault_filters::{VaultFilter, VaultSort, VaultSortField};
-use super::{FlagColumn, Index, Renumbering, Selection, Sort, SortColumn, WordColumn};
+use super::{Condition, Filling, FlagColumn, Index, Indexed, Renumbering, Selection, Sort, SortColumn, WordColumn};
 use crate::model::ids::ChainId;
 use crate::model::status::DepositStatus;
 use crate::model::vault::VaultRow;
@@ -117,6 +117,22 @@ impl<'a> VaultColumns<'a> {
         record::put_instant(self.last_synced_at, out);
     }
 
+    /// Passes over columns that [`write`](Self::write) wrote, except for the last of them: when the vault was synced.
+    pub fn pass(reader: &mut Reader<'_>) -> Option<Option<Timestamp>> {
+        reader.variable()?;
+        for _ in 0..4 {
+            reader.bytes()?;
+        }
+        for _ in 0..4 {
+            reader.optional_text()?;
+        }
+        (reader.choice(Tier::ALL)?, reader.choice(DepositStatus::ALL)?);
+        reader.flags::<5>()?;
+        reader.numbers::<8>()?;
+        read_score(reader)?;
+        reader.instant()
+    }
+
     /// Reads columns that [`write`](Self::write) wrote.
     pub fn read(reader: &mut Reader<'a>) -> Option<Self> {
         let chain_id = ChainId(reader.variable()?);
@@ -169,15 +185,15 @@ pub(super) fn read_score(reader: &mut Reader<'_>) -> Option<Option<MilliPoints>>
     }
 }
 
-/// Index of the vaults. Row numbers are positions in the columns passed to [`VaultIndex::build`].
-#[derive(Debug, Clone)]
+/// Index of the vaults. Row numbers are positions in the list.
+#[derive(Debug, Clone, Default)]
 pub struct VaultIndex {
     index: Index,
     columns: Columns,
 }
 
 /// The columns that filters use. Sort columns are numbered by their [`VaultSortField`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Columns {
     pub(super) chain: WordColumn,
     pub(super) protocol: WordColumn,
@@ -193,32 +209,32 @@ pub(super) struct Columns {
     pub(super) high_confidence: FlagColumn,
 }
 
-impl Default for VaultIndex {
-    /// The index of no vaults.
-    fn default() -> Self {
-        Self::build(&[])
+impl Indexed for VaultIndex {
+    type Columns<'a> = VaultColumns<'a>;
+
+    /// Vaults are in ascending byte order of their ids.
+    fn add(&mut self, index: &mut Filling, vaults: &[VaultColumns<'_>]) {
+        index.set_texts(vaults.iter().map(|vault| [vault.name].into_iter().chain(vault.symbol)));
+        for field in VaultSortField::ALL {
+            field.add_column(index, vaults);
+        }
+        self.columns = Columns::add(index, vaults);
+    }
+
+    fn complete(&mut self, index: Index) {
+        self.index = index;
     }
 }
 
 impl VaultIndex {
-    /// Indexes `vaults`, which must be in ascending byte order of their ids.
-    pub fn build(vaults: &[VaultColumns<'_>]) -> Self {
-        Self::of(Index::new(vaults.len()), vaults)
+    /// Begins the index of a changed list ([`Filling::after`]).
+    pub fn after(&self, renumbering: &Renumbering) -> Option<Filling> {
+        Filling::after(&self.index, renumbering)
     }
 
-    /// The index of a changed list, which is cheap if few vaults changed ([`Index::after`]). `renumbering` relates `vaults` to the vaults of
-    /// this index.
-    pub fn after(&self, renumbering: &Renumbering, vaults: &[VaultColumns<'_>]) -> Self {
-        Self::of(Index::after(&self.index, renumbering), vaults)
-    }
-
-    fn of(mut index: Index, vaults: &[VaultColumns<'_>]) -> Self {
-        for field in VaultSortField::ALL {
-            field.add_column(&mut index, vaults);
-        }
-        index.set_texts(vaults.iter().map(|vault| [vault.name].into_iter().chain(vault.symbol)));
-        let columns = Columns::add(&mut index, vaults);
-        VaultIndex { index, columns }
+    /// Bytes on the heap ([`Index::heap_bytes`]).
+    pub fn heap_bytes(&self) -> usize {
+        self.index.heap_bytes()
     }
 
     pub fn len(&self) -> usize {
@@ -231,13 +247,26 @@ impl VaultIndex {
 
     /// The requested page of the vaults that pass `filter`, in the order of `sort`.
     pub fn select(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> Selection {
+        self.select_without(&[], filter, sort, page)
+    }
+
+    /// Like [`select`](Self::select), without the vaults of the chains with these numbers.
+    pub fn select_without(
+        &self,
+        hidden: &[String],
+        filter: &VaultFilter<'_>,
+        sort: VaultSort,
+        page: PageRequest,
+    ) -> Selection {
+        let mut conditions = filter.conditions(&self.columns);
+        conditions.extend(Condition::hiding(self.columns.chain, hidden));
         let sort = Sort { by: sort.by.column(), descending: sort.descending };
-        self.index.select(&filter.conditions(&self.columns), sort, page)
+        self.index.select(&conditions, sort, page)
     }
 }
 
 impl Columns {
-    fn add(index: &mut Index, vaults: &[VaultColumns<'_>]) -> Self {
+    fn add(index: &mut Filling, vaults: &[VaultColumns<'_>]) -> Self {
         let rows = || vaults.iter();
         let chain = index.add_words(rows().map(|vault| Some(vault.chain_slug)), false);
         for run in vaults.chunk_by(|a, b| a.chain_id == b.chain_id) {
@@ -266,7 +295,7 @@ impl Columns {
 }
 
 impl VaultSortField {
-    /// The column of this field. [`VaultIndex::build`] adds the sort columns first, in the order of [`VaultSortField::ALL`].
+    /// The column of this field: sort columns are added in the order of [`VaultSortField::ALL`].
     const fn column(self) -> SortColumn {
         SortColumn(self as usize)
     }
@@ -274,7 +303,7 @@ impl VaultSortField {
     pub(super) const TVL: SortColumn = VaultSortField::TvlUsd.column();
     pub(super) const SCORE: SortColumn = VaultSortField::TotalScore.column();
 
-    fn add_column(self, index: &mut Index, vaults: &[VaultColumns<'_>]) {
+    fn add_column(self, index: &mut Filling, vaults: &[VaultColumns<'_>]) {
         let rows = vaults.iter();
         match self {
             VaultSortField::TvlUsd => index.add_numbers(rows.map(|vault| Some(vault.tvl_usd)), true),
@@ -289,7 +318,7 @@ impl VaultSortField {
             VaultSortField::BorrowRewardApr => index.add_numbers(rows.map(|vault| vault.borrow_reward_apr), false),
             VaultSortField::Utilization => index.add_numbers(rows.map(|vault| vault.utilization), false),
             VaultSortField::RealYieldShare => index.add_numbers(rows.map(|vault| vault.real_yield_share), false),
-            VaultSortField::Name => index.add_names(rows.map(|vault| vault.name)),
+            VaultSortField::Name => index.add_names(),
             VaultSortField::TotalScore => index
                 .add_numbers(rows.map(|vault| vault.total_score.map(|score| f64::from(score.get()) / 1_000.0)), true),
             VaultSortField::LastSyncedAt => {

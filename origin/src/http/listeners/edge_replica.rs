@@ -32,6 +32,7 @@ pub async fn update(app: &App, body: &[u8], key: &AssertionKey) -> Result<Answer
         have: fields.take_or_default("have")?,
         covering: fields.take_or_default("covering")?,
         whole: fields.take_or_default("whole")?,
+        holders: fields.take_or_default("holders")?,
     };
     // Refuses while the service is starting.
     app.catalog.get()?;

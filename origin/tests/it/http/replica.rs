@@ -12,7 +12,9 @@ use rds_engine::ingest::{self, Batch};
 use rds_origin::catalog::refresh;
 use rds_origin::edge_link::tags::{Round, send_due};
 use rds_origin::listener::Listener;
-use rds_shared::access::link::{EDGE, REPLICA, ReplicaAsk, SEGMENTS, SEGMENTS_PER_ASK, SegmentsAsk, read_parts};
+use rds_shared::access::link::{
+    EDGE, REPLICA, ReplicaAsk, ReplicaHolders, SEGMENTS, SEGMENTS_PER_ASK, SegmentsAsk, read_parts,
+};
 use rds_shared::access::{AssertionKey, Plan};
 use rds_shared::model::ids::ChainId;
 use rds_shared::read_model::chain_of;
@@ -43,7 +45,7 @@ enum Led {
 }
 
 fn question(have: Option<StateId>) -> ReplicaAsk {
-    ReplicaAsk { format: FORMAT, have, covering: TagVersions::default(), whole: false }
+    ReplicaAsk { format: FORMAT, have, covering: TagVersions::default(), whole: false, holders: None }
 }
 
 /// The content of a document that the origin sealed.
@@ -256,6 +258,7 @@ async fn another_format_and_malformed_bodies_are_refused_by_name() {
         (REPLICA, "have", json!("12")),
         (REPLICA, "covering", json!(7)),
         (REPLICA, "whole", json!("yes")),
+        (REPLICA, "holders", json!({ "object": "a" })),
         (SEGMENTS, "names", json!(["x"])),
         (SEGMENTS, "names", Value::Null),
         (SEGMENTS, "names", json!(many)),
@@ -320,6 +323,22 @@ async fn the_edge_learns_of_a_withheld_chain_with_the_tags_of_its_withholding_an
     let (stamp, _) = replica.catch_up(&test).await;
     assert_eq!(stamp.withheld, []);
     assert!(on_base(replica.rows()) > 1);
+}
+
+#[tokio::test]
+async fn the_metrics_say_what_the_isolates_of_the_edge_leave_out() {
+    let test = TestApp::with_market().await;
+    let isolates = async |series: &str| metric(&test.admin("GET", "/metrics", "").await.text(), series);
+    assert_eq!(isolates("rds_replica_isolates").await, 0.0);
+    for (object, isolates, without) in [("a", 5, 1), ("b", 2, 0), ("a", 7, 3)] {
+        let left_out = BTreeMap::from([("markets".to_owned(), without)]);
+        let holders = Some(ReplicaHolders { object: object.to_owned(), isolates, left_out });
+        update(&test, &ReplicaAsk { holders, ..question(None) }).await;
+    }
+    update(&test, &question(None)).await;
+    assert_eq!(isolates("rds_replica_isolates").await, 9.0);
+    assert_eq!(isolates("rds_replica_isolates_without{family=\"markets\"}").await, 3.0);
+    assert_eq!(isolates("rds_replica_isolates_without{family=\"vaults\"}").await, 0.0);
 }
 
 #[tokio::test]

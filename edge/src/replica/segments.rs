@@ -1,0 +1,141 @@
+//! Segments that an isolate has fetched.
+
+use super::documents::{Fault, weight};
+use rds_shared::pace::Pace;
+use rds_shared::replica::{Dictionary, Families, Family, Manifest, Row, Segment, SegmentName};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Segments of a family from which its size is estimated, and its dictionary is made.
+const PROBES: usize = 4;
+/// The families whose rows are packed if there are many: only their rows are unpacked when they are served.
+const PACKED: Families = Families::of(&[Family::Vaults]);
+/// Segments of a family whose rows are packed: fewer than that take less memory than what packing needs.
+const MIN_PACKED: usize = 16;
+/// About what it takes to pack a row.
+const PACK_NANOS: usize = 25_000;
+
+/// The rows of segments, by the segments' names.
+#[derive(Debug, Default)]
+pub struct Segments {
+    rows: BTreeMap<SegmentName, Arc<Vec<Row>>>,
+    /// Bytes of the rows.
+    bytes: usize,
+    /// The segments whose rows are packed, and with what; `None` before it is made.
+    packed: BTreeSet<SegmentName>,
+    dictionary: Option<Arc<Dictionary>>,
+}
+
+/// A segment that was unpacked.
+#[derive(Debug)]
+pub struct Unpacked {
+    name: SegmentName,
+    rows: Vec<Row>,
+}
+
+impl Unpacked {
+    /// Unpacks a segment; an error if the bytes are not what the name says. Its rows are packed with `dictionary`.
+    pub async fn of(
+        name: SegmentName,
+        bytes: &[u8],
+        dictionary: Option<&Arc<Dictionary>>,
+        pace: &Pace<'_>,
+    ) -> Result<Self, Fault> {
+        let mut rows = Segment::read(&name, bytes, pace).await.map_err(Fault::Segment)?;
+        if let Some(dictionary) = dictionary {
+            pack(&mut rows, dictionary, pace).await;
+        }
+        Ok(Unpacked { name, rows })
+    }
+}
+
+async fn pack(rows: &mut [Row], dictionary: &Arc<Dictionary>, pace: &Pace<'_>) {
+    for row in rows {
+        pace.step(PACK_NANOS).await;
+        *row = row.packed(dictionary);
+    }
+}
+
+fn stored(rows: &[Row]) -> usize {
+    rows.iter().map(Row::stored_len).fold(0, usize::saturating_add)
+}
+
+impl Segments {
+    /// Prepares for segments of `manifest`. Those of other manifests stay, because segments of equal content have the same name.
+    pub fn expect(&mut self, manifest: &Manifest) {
+        let many = PACKED.iter().map(|family| manifest.of(family)).filter(|names| names.len() >= MIN_PACKED);
+        self.packed.extend(many.flatten());
+    }
+
+    /// What the rows of a segment are to be packed with.
+    pub fn dictionary_of(&self, name: &SegmentName) -> Option<Arc<Dictionary>> {
+        self.dictionary.as_ref().filter(|_| self.packed.contains(name)).map(Arc::clone)
+    }
+
+    pub fn take(&mut self, Unpacked { name, rows }: Unpacked) {
+        let bytes = stored(&rows);
+        if self.rows.insert(name, Arc::new(rows)).is_none() {
+            self.bytes = self.bytes.saturating_add(bytes);
+        }
+    }
+
+    /// Makes the dictionary from the segments that are here, and packs them.
+    pub async fn pack(&mut self, pace: &Pace<'_>) {
+        if self.dictionary.is_some() {
+            return;
+        }
+        let names: Vec<SegmentName> = self.packed.iter().filter(|name| self.rows.contains_key(name)).copied().collect();
+        let rows = names.iter().filter_map(|name| self.rows.get(name)).flat_map(|rows| rows.iter());
+        let sample: Vec<Cow<'_, [u8]>> = rows.map(Row::content).collect();
+        if sample.is_empty() {
+            return;
+        }
+        let dictionary = Arc::new(Dictionary::of(&sample, pace).await);
+        for name in names {
+            let Some(rows) = self.rows.get_mut(&name) else { continue };
+            let mut packed = rows.to_vec();
+            pack(&mut packed, &dictionary, pace).await;
+            self.bytes = self.bytes.saturating_sub(stored(rows)).saturating_add(stored(&packed));
+            *rows = Arc::new(packed);
+        }
+        self.dictionary = Some(dictionary);
+    }
+
+    /// Those of `names` that are not here, each once.
+    pub fn lacking<'a>(&self, names: impl Iterator<Item = &'a SegmentName>) -> Vec<SegmentName> {
+        let mut lacking: Vec<SegmentName> = names.filter(|name| !self.rows.contains_key(name)).copied().collect();
+        lacking.sort_unstable();
+        lacking.dedup();
+        lacking
+    }
+
+    /// The rows of a segment.
+    pub fn rows(&self, name: &SegmentName) -> Option<&Arc<Vec<Row>>> {
+        self.rows.get(name)
+    }
+
+    /// Bytes of the rows.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Estimated bytes in memory of a family of `manifest`, extrapolated from those of its segments that are here.
+    pub fn estimate(&self, manifest: &Manifest, family: Family) -> usize {
+        let names = manifest.of(family);
+        let here = names.iter().filter_map(|name| self.rows(name));
+        let (segments, bytes) = here.fold((0usize, 0usize), |(segments, bytes), rows| {
+            (segments.saturating_add(1), bytes.saturating_add(weight(rows)))
+        });
+        bytes.saturating_mul(names.len()).checked_div(segments).unwrap_or(0)
+    }
+}
+
+/// The segments from which the sizes of these families are estimated: some of each, spread evenly.
+pub fn probes(manifest: &Manifest, families: Families) -> impl Iterator<Item = &SegmentName> + Clone {
+    let families: Vec<Family> = families.iter().collect();
+    families.into_iter().flat_map(|family| {
+        let names = manifest.of(family);
+        names.iter().step_by(names.len().div_ceil(PROBES).max(1))
+    })
+}

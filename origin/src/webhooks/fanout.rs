@@ -46,6 +46,8 @@ pub struct Step {
     pub moved: bool,
     /// Whether the journal has more operations.
     pub more: bool,
+    /// Whether any subscription wants events.
+    pub is_wanted: bool,
 }
 
 /// Fans out the next operations of the journal, and leases new deliveries within `capacity`. If there are no operations, the step only
@@ -91,7 +93,7 @@ pub async fn step(db: &Db, now: Timestamp, capacity: Capacity) -> Result<Step, S
                 leased = table::lease(tx, &events, &new, now, capacity).await?;
             }
             table::advance(tx, last).await?;
-            Ok(Step { enqueued, leased, moved: true, more: last < head })
+            Ok(Step { enqueued, leased, moved: true, more: last < head, is_wanted: true })
         })
     })
     .await
@@ -171,8 +173,13 @@ pub async fn keep_fanned_out(app: &App) {
                 if step.enqueued > started {
                     app.webhooks.due();
                 }
-                if !step.more {
-                    let _ = timeout(POLL, app.journal.until_numbered_here()).await;
+                match step {
+                    Step { more: true, .. } => {}
+                    // Without subscriptions, one step for many operations suffices.
+                    Step { moved: true, is_wanted: false, .. } => tokio::time::sleep(POLL).await,
+                    _ => {
+                        let _ = timeout(POLL, app.journal.until_numbered_here()).await;
+                    }
                 }
             }
             // The catalog refresh already logs that the database is unavailable.

@@ -20,8 +20,20 @@ pub struct Chunks {
     pub upto: u64,
     /// Whether more frames follow.
     pub more: bool,
-    /// Age of the first frame in the ring.
+    /// Age of the first frame in the ring; `None` without frames.
     pub age: Option<Stopwatch>,
+    /// That age in microseconds when the latest stream had taken the frames.
+    pub taken: u64,
+}
+
+impl Chunks {
+    /// The times in microseconds that the frames waited for a stream which has just taken them, and that it took to write them; `None` without
+    /// frames. One reading of the clock serves both the end of this write and the start of the next.
+    pub fn lag(&mut self) -> Option<[u64; 2]> {
+        let (waited, now) = (self.taken, self.age?.micros());
+        self.taken = now;
+        Some([waited, now.saturating_sub(waited)])
+    }
 }
 
 /// The filters of a thread's streams, each with a number and with how many streams have it.
@@ -74,8 +86,8 @@ impl Batches {
     }
 
     /// The chunks after `at` for this filter; `None` if the ring no longer contains them.
-    pub fn after(&mut self, ring: &Ring, filter: u32, vault: Option<&str>, at: u64) -> Option<&Chunks> {
-        self.0.entry((filter, at)).or_insert_with(|| chunks(ring, vault, at)).as_ref()
+    pub fn after(&mut self, ring: &Ring, filter: u32, vault: Option<&str>, at: u64) -> Option<&mut Chunks> {
+        self.0.entry((filter, at)).or_insert_with(|| chunks(ring, vault, at)).as_mut()
     }
 }
 
@@ -88,7 +100,8 @@ fn chunks(ring: &Ring, vault: Option<&str>, at: u64) -> Option<Chunks> {
     };
     let last = batch.frames.last().map_or(at, |(seq, _)| *seq);
     let Batch { upto, more, age, .. } = batch;
-    Some(Chunks { bytes, frames: batch.frames.len() as u64, last, upto, more, age })
+    let taken = age.map_or(0, |age| age.micros());
+    Some(Chunks { bytes, frames: batch.frames.len() as u64, last, upto, more, age, taken })
 }
 
 #[cfg(test)]

@@ -84,18 +84,18 @@ impl Entry {
         let (at, vault) = (self.stream.at, self.stream.vault.as_deref());
         let Some(chunks) = batches.after(&sources.journal.ring, self.filter, vault, at) else { return Fate::Back };
         if !chunks.bytes.is_empty() {
-            let (bytes, more, age) = (chunks.bytes.clone(), chunks.more, chunks.age);
+            let (bytes, more) = (chunks.bytes.clone(), chunks.more);
             (self.stream.announced, self.stream.at) = (chunks.last, chunks.upto.max(at));
             sources.streams.meters.frames.fetch_add(chunks.frames, Relaxed);
-            let waited = age.map_or(0, |age| age.micros());
             if self.send(bytes, now) == Fate::Gone {
                 return Fate::Gone;
             }
-            if let Some(age) = age {
+            if let Some([waited, writing]) = chunks.lag() {
                 let lag = &sources.journal.lag;
                 lag.record(PushStep::Wake, waited);
+                // What the socket has not accepted is written later.
                 if self.pending.is_none() {
-                    lag.record(PushStep::Write, age.micros().saturating_sub(waited));
+                    lag.record(PushStep::Write, writing);
                 }
             }
             self.note_skipped(now);

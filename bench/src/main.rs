@@ -24,6 +24,7 @@ mod soak;
 mod summary;
 mod versus;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -67,6 +68,14 @@ enum What {
         port: u16,
         /// File with the body of every answer.
         body: PathBuf,
+    },
+    /// Hold the idle streams of one origin, as a client of `push`.
+    #[command(hide = true)]
+    StreamClients {
+        /// The origin's relay listener.
+        address: SocketAddr,
+        /// Number of the first payload that each stream receives.
+        next: u32,
     },
 }
 
@@ -114,6 +123,7 @@ fn main() -> ExitCode {
 fn run(what: Option<What>) -> Result<()> {
     match what {
         Some(What::Constant { port, body }) => constant::serve(port, &body),
+        Some(What::StreamClients { address, next }) => push::many::hold(address, next),
         Some(What::Origin(options)) => origin::run(&options),
         Some(What::Reads(options)) => reads::run(&options),
         Some(What::Access(plan)) => access::run(&plan),

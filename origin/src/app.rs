@@ -150,6 +150,7 @@ impl App {
     pub fn scrape(&self) -> String {
         let mut page = self.metrics.render(&self.gauges());
         self.journal.meters.render(&mut page, |at| self.since(at), self.journal.ring.size());
+        self.journal.lag.render(&mut page);
         self.streams.meters.render(&mut page, self.streams.open());
         self.replica.meters.render(&mut page);
         self.chain_meters.write(&mut page);

@@ -22,10 +22,10 @@ use rds_store::StoreError;
 use rds_store::graph::snapshots;
 use rds_store::ingest::publication;
 use rds_store::keys::{edge_outbox, spent_assertions};
-use rds_store::push::journal;
+use rds_store::push::{journal, operations};
 use rds_store::service::tags;
 use rds_store::vaults::days;
-use sqlx::postgres::{PgListener, PgNotification};
+use sqlx::postgres::PgListener;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,6 +153,7 @@ async fn listen(app: &App, link: Option<&Arc<EdgeLink>>) {
                     publication::CHANNEL,
                     tags::CHANNEL,
                     edge_outbox::CHANNEL,
+                    operations::CHANNEL,
                     journal::CHANNEL,
                     snapshots::CHANNEL,
                 ])
@@ -160,20 +161,22 @@ async fn listen(app: &App, link: Option<&Arc<EdgeLink>>) {
                 .is_ok()
         {
             while let Ok(notice) = listener.try_recv().await {
-                wake(app, link, notice.as_ref().map(PgNotification::channel));
+                wake(app, link, notice.as_ref().map(|notice| (notice.channel(), notice.payload())));
             }
         }
         tokio::time::sleep(LISTEN_RETRY).await;
     }
 }
 
-/// Wakes the jobs that wait for this channel. `None` means that the connection was lost and reopened: anything may have changed.
-pub fn wake(app: &App, link: Option<&Arc<EdgeLink>>, channel: Option<&str>) {
-    let about = |known| channel.is_none_or(|channel| channel == known);
+/// Wakes the jobs that wait for this notification, a channel and a payload. `None` means that the connection was lost and reopened: anything
+/// may have changed.
+pub fn wake(app: &App, link: Option<&Arc<EdgeLink>>, notice: Option<(&str, &str)>) {
+    let about = |known| notice.is_none_or(|(channel, _)| channel == known);
+    if about(operations::CHANNEL) {
+        app.journal.committed();
+    }
     if about(publication::CHANNEL) || about(tags::CHANNEL) {
         app.catalog.facts_changed();
-        // A change of facts may have captured operations for the journal.
-        app.journal.committed();
         // Withholding a chain invalidates the exposure graph snapshot.
         app.graph.signal();
         if let Some(link) = link {
@@ -184,7 +187,7 @@ pub fn wake(app: &App, link: Option<&Arc<EdgeLink>>, channel: Option<&str>) {
         app.graph.signal();
     }
     if about(journal::CHANNEL) {
-        app.journal.numbered();
+        app.journal.numbered(notice.and_then(|(_, head)| head.parse().ok()).unwrap_or(u64::MAX));
     }
     if about(edge_outbox::CHANNEL) {
         app.streams.keys_changed();

@@ -31,7 +31,8 @@ pub fn run(options: &Options) -> Result<()> {
     let cache = Cache::open()?;
     provision::postgres::find(&cache)?;
     let wanted = |name: &str| options.name == "all" || options.name == name;
-    if options.name != "chain" {
+    // These two measure the origin alone.
+    if !["chain", "push"].contains(&options.name.as_str()) {
         npm::workerd(&cache)?;
         wasm::build(&cache)?;
         wasm::build_unmetered(&cache)?;

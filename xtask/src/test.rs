@@ -13,6 +13,7 @@ use crate::console::{Step, heading};
 use crate::provision::cache::{Cache, remove};
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::provision::{self, require_node};
+use crate::up::origin;
 use crate::up::ports::first_free;
 use crate::up::postgres::{self, Durability, Postgres};
 use crate::up::state::{Secrets, State};
@@ -79,7 +80,7 @@ pub fn run(options: &Options) -> Result<()> {
     let mut failures = Vec::new();
     type Run<'a> = &'a dyn Fn(&Cache, &mut Tally) -> Result<()>;
     let stages: [(Stage, &str, Run<'_>); 5] = [
-        (Stage::Rust, "Rust", &rust),
+        (Stage::Rust, "Rust", &|cache, tally| rust(cache, tally, chosen(Stage::Bundle) && chosen(Stage::E2e))),
         (Stage::Wasm, "Wasm", &in_wasm),
         (Stage::Bundle, "Bundle", &|cache, tally| bundle(cache, tally, options.only.as_deref())),
         (Stage::E2e, "End to end", &|cache, tally| e2e::run(cache, tally, options.only.as_deref())),
@@ -105,15 +106,37 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn rust(cache: &Cache, tally: &mut Tally) -> Result<()> {
+/// Most of the origin's tests wait for Postgres or for a deadline, so more of them run at a time than there are cores.
+const TESTS_PER_CORE: usize = 3;
+
+/// Runs the tests of every crate. With `ahead`, the programs of the later stages are built meanwhile.
+fn rust(cache: &Cache, tally: &mut Tally, ahead: bool) -> Result<()> {
     // Bindings are dropped in reverse order, so the server stops before its folder is removed.
     let (_folder, _postgres, url) = temporary_postgres(cache)?;
     // The local node of a chain is one of these packages.
     require_node()?;
     install_clients(&workspace::root().join("e2e"))?;
     let mut cargo = workspace::cargo();
-    cargo.args(["test", "--locked", "--workspace", "--no-fail-fast"]).env("RDS_TEST_DATABASE_URL", url);
-    counted(cargo, tally)
+    cargo.args(["test", "--locked", "--workspace", "--no-run"]);
+    let mut step = Step::start("the tests of every crate");
+    command::run(&mut step, cargo, &workspace::log("tests"), TIMEOUT)?;
+    step.done("built");
+    let threads = TESTS_PER_CORE * std::thread::available_parallelism().map_or(1, usize::from);
+    let mut cargo = workspace::cargo();
+    cargo.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
+    cargo.env("RDS_TEST_DATABASE_URL", url).env("RUST_TEST_THREADS", threads.to_string());
+    std::thread::scope(|scope| {
+        if ahead {
+            scope.spawn(|| build_ahead(cache));
+        }
+        counted(cargo, tally)
+    })
+}
+
+/// Builds the programs of the stages `Bundle` and `E2e`. They build them again, which takes no time then, and report every error.
+fn build_ahead(cache: &Cache) {
+    let _ = wasm::build(cache).and_then(|_| wasm::build_next_release(cache));
+    let _ = origin::build(origin::Profile::Up);
 }
 
 fn in_wasm(cache: &Cache, tally: &mut Tally) -> Result<()> {

@@ -2,7 +2,7 @@
 //! the relay listener.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use rds_engine::clock::Clock;
@@ -64,6 +64,19 @@ impl Ours {
         Ok(Principal::Key { id, org_id: self.runtime.block_on(org)?, plan })
     }
 
+    /// Commits one row durably to a table of its own; returns how long that took.
+    pub fn commit_one_row(&self) -> Result<Duration> {
+        self.runtime.block_on(async {
+            sqlx::query(ROWS).execute(&self.db.pool).await?;
+            let begun = Instant::now();
+            sqlx::query("insert into bench_row (body) values ($1)")
+                .bind(vec![b'x'; 400])
+                .execute(&self.db.pool)
+                .await?;
+            Ok(begun.elapsed())
+        })
+    }
+
     fn mint(&self, plan: Plan) -> Result<Minted> {
         let request = CreateKey { org: "bench".to_owned(), plan, rpm: Some(RPM), shared: false };
         Ok(self.runtime.block_on(keys::mint(&self.db, &Clock::system(), &request))?)
@@ -72,6 +85,10 @@ impl Ours {
 
 /// Connections of the pool. `journal` runs as many concurrent producers.
 pub const CONNECTIONS: u32 = 32;
+
+/// A table for rows that are committed for comparison.
+const ROWS: &str =
+    "create table if not exists bench_row (id bigint generated always as identity primary key, body bytea)";
 
 /// Appends operations in one transaction, as `publication` does. `handed_over` is called just before the commit.
 pub async fn commit(db: &Db, rows: &[OperationRow], handed_over: &(dyn Fn() + Sync)) -> Result<(), StoreError> {

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 pub struct JournalMeters {
     /// Operations numbered by this process.
     pub numbered: AtomicU64,
+    /// Operations that this process found by polling, because no commit had woken it.
+    pub polled: AtomicU64,
     /// Ticks that failed.
     pub ticks_failed: AtomicU64,
     /// Ticks that exceeded their time limit.
@@ -18,7 +20,7 @@ pub struct JournalMeters {
     pub tail: AtomicU64,
     /// The last assigned number, as of the latest read.
     pub head: AtomicU64,
-    /// Duration of the latest read of new operations, in microseconds.
+    /// Duration of the latest read of operations that another process had numbered, in microseconds.
     pub read_micros: AtomicU64,
     /// Gaps in the numbering, and missing operations.
     pub broken: AtomicU64,
@@ -36,6 +38,7 @@ impl JournalMeters {
     pub fn render(&self, out: &mut String, since: impl Fn(i64) -> i64, ring: (usize, usize)) {
         for (name, help, value) in [
             ("rds_journal_numbered_total", "Operations numbered by this process.", &self.numbered),
+            ("rds_journal_polled_total", "Operations whose commit had woken nobody, found by polling.", &self.polled),
             ("rds_journal_ticks_failed_total", "Ticks of the sequencer that failed.", &self.ticks_failed),
             ("rds_journal_ticks_timed_out_total", "Ticks that exceeded their time limit.", &self.ticks_timed_out),
             ("rds_journal_broken_total", "Gaps in the numbering, and missing operations.", &self.broken),

@@ -3,39 +3,46 @@
 //! | file | does |
 //! |---|---|
 //! | [`sequence`] | assigns numbers to operations; every process tries, and a row lock admits one at a time |
-//! | [`tail`] | reads new operations in this process, encodes each once, and appends it to the ring |
-//! | [`ring`] | the newest frames, shared by every stream |
+//! | [`tail`] | reads operations that other processes have numbered, and appends them to the ring |
+//! | [`ring`] | the newest frames, encoded once and shared by every stream |
 //! | [`retention`] | creates partitions ahead and drops expired ones |
 //!
-//! Producers append to `push_operation` in their own transactions and do nothing else. The notification about changed facts wakes the
-//! sequencer ([`Journal::committed`]) early; without a notification, the sequencer finds the operations when it polls.
+//! Producers append to `push_operation` in their own transactions and do nothing else. Their commit wakes the sequencer: directly in this
+//! process ([`Journal::committed`]), by a notification in others. The sequencer appends what it has numbered to its own ring
+//! ([`Journal::feed`]) and notifies the tailers of other processes. A lost notification only delays: sequencers and tailers also poll.
 //!
 //! # Invariants
 //!
 //! - Sequence numbers are dense and follow the order in which operations became visible. None is given twice: not after a rollback, a race, a crash or a
 //!   restore. Only a recorded step may lie between two of them (`tests/it/push/journal_numbers.rs`, `tests/it/push/journal_pasts.rs`).
-//! - Producers assign no numbers, take no locks and do not wait. The journal's rows are dropped with their partition, never one by one
+//! - Producers assign no numbers, take no lock of the journal and do not wait for it. The journal's rows are dropped with their partition, never one by one
 //!   (`tests/it/push/journal_retention.rs`).
 
+pub mod frame;
 pub mod meters;
 pub mod retention;
 pub mod ring;
 pub mod sequence;
 pub mod tail;
 
+use crate::metrics::lag::PushLag;
 use meters::JournalMeters;
 use mio::Waker;
 use rds_engine::clock::Clock;
 use rds_engine::entropy;
+use rds_shared::model::ids::ChainId;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::Jump;
 use rds_shared::push::timeline::StepEntropy;
+use rds_store::push::journal::Fresh;
+use rds_store::push::journal::read::Entry;
 use rds_store::{Db, StoreError};
-use ring::Ring;
+use ring::{Ring, Slot};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
@@ -48,24 +55,28 @@ pub fn draw(clock: &Clock) -> StepEntropy {
 }
 
 /// The state of the journal in this process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Journal {
     pub ring: Ring,
     pub meters: JournalMeters,
-    due: Notify,
-    moved: Notify,
+    /// Where operations spend their time on their way to streams and webhooks.
+    pub lag: PushLag,
     signal: watch::Sender<u64>,
     /// Threads of live streams.
     wakers: RwLock<Vec<Arc<Waker>>>,
+    /// The chains whose operations the ring leaves out; `None` before the ring was started. Whoever changes the ring holds this lock.
+    withheld: Mutex<Option<Withheld>>,
+    /// The highest number that a notification has reported.
+    announced: AtomicU64,
+    due: Notify,
+    moved: Notify,
+    numbered_here: Notify,
 }
 
-impl Default for Journal {
-    fn default() -> Self {
-        let (due, moved, signal) = (Notify::new(), Notify::new(), watch::Sender::new(0));
-        let wakers = RwLock::default();
-        Journal { ring: Ring::default(), meters: JournalMeters::default(), due, moved, signal, wakers }
-    }
-}
+/// Ids of withheld chains, in ascending order.
+pub type Withheld = Vec<ChainId>;
+/// The lock for changes of the ring.
+type RingLock<'a> = MutexGuard<'a, Option<Withheld>>;
 
 impl Journal {
     /// Wakes the sequencer, because operations may have been committed.
@@ -73,13 +84,26 @@ impl Journal {
         self.due.notify_one();
     }
 
-    /// Wakes the tailer, because this or another process has assigned numbers.
-    pub fn numbered(&self) {
-        self.moved.notify_one();
+    /// Wakes the tailer, because a process has assigned the numbers up to `head`, unless the ring contains them.
+    pub fn numbered(&self, head: u64) {
+        self.announced.fetch_max(head, Relaxed);
+        if head > self.ring.tail() {
+            self.moved.notify_one();
+        }
     }
 
-    /// A receiver that changes with every signal. A signal means that the ring has grown, or that streams must check another change, such
-    /// as a revoked key.
+    /// Whether numbers above the ring's tail were reported since the last call.
+    fn is_behind(&self) -> bool {
+        self.announced.swap(0, Relaxed) > self.ring.tail()
+    }
+
+    /// Completes once this process has numbered operations since the last call.
+    pub async fn until_numbered_here(&self) {
+        self.numbered_here.notified().await;
+    }
+
+    /// A receiver that changes with every signal. A signal means that the ring has grown, or that streams must check another change, such as a
+    /// revoked key.
     pub fn signals(&self) -> watch::Receiver<u64> {
         self.signal.subscribe()
     }
@@ -93,6 +117,34 @@ impl Journal {
         self.signal.send_modify(|count| *count = count.wrapping_add(1));
     }
 
+    /// Appends operations that this process has just numbered to the ring, so that they need not be read back. If the ring does not end right
+    /// before them, or leaves out other chains than they do, the tailer reads them.
+    fn feed(&self, fresh: Option<Fresh>) {
+        let ring = self.held();
+        let next = self.ring.tail().saturating_add(1);
+        let entries = fresh
+            .filter(|fresh| ring.as_ref() == Some(&fresh.withheld))
+            .and_then(|fresh| fresh.entries)
+            .filter(|entries| entries.first().is_some_and(|first| first.seq == next));
+        match entries {
+            Some(entries) => self.append(&ring, entries),
+            None => self.announced.store(u64::MAX, Relaxed),
+        }
+        drop(ring);
+        // The tailer reads what was not appended.
+        self.moved.notify_one();
+        self.numbered_here.notify_one();
+    }
+
+    /// Appends entries to the ring, and wakes every stream.
+    fn append(&self, _lock: &RingLock<'_>, entries: Vec<Entry>) {
+        self.ring.append(entries.into_iter().map(Slot::from));
+        let tail = self.ring.tail();
+        self.meters.tail.store(tail, Relaxed);
+        self.meters.head.fetch_max(tail, Relaxed);
+        self.signal();
+    }
+
     /// Every signal wakes this thread, too.
     pub fn wakes(&self, waker: Arc<Waker>) {
         self.wakers.write().unwrap_or_else(PoisonError::into_inner).push(waker);
@@ -100,9 +152,17 @@ impl Journal {
 
     /// Clears the ring and restarts it after `place`. Each stream then continues from its own position.
     pub fn restart_after(&self, place: u64) {
+        self.restart(&self.held(), place);
+    }
+
+    fn restart(&self, _lock: &RingLock<'_>, place: u64) {
         self.ring.restart_after(place);
         self.meters.tail.store(place, Relaxed);
         self.signal();
+    }
+
+    fn held(&self) -> RingLock<'_> {
+        self.withheld.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn until_due(&self) {
@@ -127,7 +187,8 @@ pub fn successor(jumps: &[Jump], last: u64) -> u64 {
 /// statement timeout. The server ends an idle transaction, or the session of an unreachable client, after two seconds, which releases
 /// its locks.
 ///
-/// Sequential scans are off: queries find few rows among many by index, but the statistics of a new partition suggest a scan.
+/// Sequential scans are off: queries find few rows among many by index, but the statistics of a new partition suggest a scan. Statements are
+/// planned once, because planning over all partitions takes several milliseconds.
 pub async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConnection, StoreError> {
     let statement = statement.as_millis().to_string();
     let options: PgConnectOptions = (*db.pool.connect_options()).clone().application_name(name).options([
@@ -136,6 +197,7 @@ pub async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConne
         ("tcp_user_timeout", "2000"),
         ("client_connection_check_interval", "2000"),
         ("enable_seqscan", "off"),
+        ("plan_cache_mode", "force_generic_plan"),
     ]);
     match tokio::time::timeout(CONNECT_TIMEOUT, PgConnection::connect_with(&options)).await {
         Ok(connected) => Ok(connected?),

@@ -2,9 +2,12 @@
 //!
 //! The ring is a cache: operations that it no longer contains are read from the journal.
 
-use axum::body::Bytes;
+use super::frame::Frame;
+use rds_engine::clock::Stopwatch;
+use rds_shared::push::{Cursor, frames};
+use rds_store::push::journal::read::{Entry, StreamContent};
 use std::collections::VecDeque;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Maximum number of operations.
 const MAX_OPERATIONS: usize = 8_192;
@@ -17,20 +20,34 @@ pub struct Slot {
     /// Sequence number.
     pub seq: u64,
     /// The frame; `None` if streams do not get the operation.
-    pub frame: Option<Bytes>,
+    pub frame: Option<Frame>,
     /// The vaults that the operation concerns.
-    pub vaults: Box<[String]>,
+    pub vaults: Arc<[String]>,
+    /// Started when the slot was made.
+    pub age: Stopwatch,
+}
+
+impl From<Entry> for Slot {
+    fn from(Entry { seq, told, .. }: Entry) -> Self {
+        let frame = |told: &StreamContent| Frame::new(&frames::operation(told.operation, Cursor::new(seq), &told.row));
+        Slot {
+            seq,
+            frame: told.as_ref().map(frame),
+            vaults: told.map_or_else(Arc::default, |told| told.vaults.into()),
+            age: Stopwatch::start(),
+        }
+    }
 }
 
 impl Slot {
     /// The frame, if a stream with this vault filter gets it.
-    fn shown(&self, vault: Option<&str>) -> Option<&Bytes> {
+    fn shown(&self, vault: Option<&str>) -> Option<&Frame> {
         let concerns = vault.is_none_or(|vault| self.vaults.iter().any(|own| own == vault));
         self.frame.as_ref().filter(|_| concerns)
     }
 
     fn bytes(&self) -> usize {
-        self.frame.as_ref().map_or(0, Bytes::len) + self.vaults.iter().map(String::len).sum::<usize>()
+        self.frame.as_ref().map_or(0, Frame::len) + self.vaults.iter().map(String::len).sum::<usize>()
     }
 }
 
@@ -38,11 +55,13 @@ impl Slot {
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Frames with their sequence numbers, in order.
-    pub frames: Vec<(u64, Bytes)>,
+    pub frames: Vec<(u64, Frame)>,
     /// The position after these frames and after skipped operations.
     pub upto: u64,
     /// Whether more frames are known to follow.
     pub more: bool,
+    /// Age of the first frame in the ring; `None` without frames from the ring.
+    pub age: Option<Stopwatch>,
     /// Number of operations fetched from the journal, including those without a frame for the stream.
     pub fetched: u32,
 }
@@ -109,6 +128,7 @@ impl Ring {
                     batch.more = true;
                     break;
                 }
+                batch.age.get_or_insert(slot.age);
                 batch.frames.push((slot.seq, frame.clone()));
             }
             batch.upto = slot.seq;
@@ -130,8 +150,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn slot(seq: u64, vault: &str) -> Slot {
-        let frame = (!vault.is_empty()).then(|| Bytes::from(seq.to_string()));
-        Slot { seq, frame, vaults: [vault.to_owned()].into() }
+        let frame = (!vault.is_empty()).then(|| Frame::new(seq.to_string().as_bytes()));
+        Slot { seq, frame, vaults: [vault.to_owned()].into(), age: Stopwatch::start() }
     }
 
     fn numbers(batch: &Batch) -> Vec<u64> {
@@ -159,7 +179,7 @@ mod tests {
         assert_eq!(ring.size().0, MAX_OPERATIONS);
         assert!(ring.after(0, None, 1).is_none());
         assert_eq!(numbers(&ring.after(2 * MAX_OPERATIONS as u64, None, 1).unwrap()), [2 * MAX_OPERATIONS as u64 + 1]);
-        let large = |seq| Slot { frame: Some(Bytes::from(vec![b' '; 1 << 20])), ..slot(seq, "v") };
+        let large = |seq| Slot { frame: Some(Frame::new(&[b' '; 1 << 20])), ..slot(seq, "v") };
         ring.append((0..200).map(|more| large(3 * MAX_OPERATIONS as u64 + 1 + more)));
         assert!(ring.size().1 <= MAX_BYTES);
         ring.restart_after(7);

@@ -1,25 +1,33 @@
 //! The sequencer: assigns sequence numbers to operations, in whichever process gets the lock.
 //!
-//! A tick is one short transaction on a dedicated connection. The server's timeouts release the lock of a process that freezes. If a
-//! tick exceeds its time limit, for example after a long outage, the limit is doubled until a tick succeeds.
+//! A tick is one short transaction on a dedicated connection, mostly one statement. A commit that appended operations wakes the sequencer at
+//! once; while several producers commit at the same time, it ticks on its own beat, so that one commit on disk numbers the operations of
+//! many. The server's timeouts release the lock of a process that freezes. If a tick exceeds its time limit, for example after a long
+//! outage, the limit is doubled until a tick succeeds.
 
 use super::{connect, in_time};
 use crate::edge_link::EdgeLink;
 use crate::journal::Journal;
-use rds_engine::clock::Clock;
+use crate::metrics::lag::PushStep;
+use rds_engine::clock::{Clock, Stopwatch};
 use rds_store::Db;
 use rds_store::StoreError;
 use rds_store::push::journal as table;
-use rds_store::push::journal::{Cause, Tick};
+use rds_store::push::journal::{Cause, Tick, Ticked};
 use sqlx::PgConnection;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// Pause between ticks while operations arrive.
-const BUSY_PAUSE: Duration = Duration::from_millis(5);
-/// Longest pause between ticks: the maximum delay of an operation from another process.
+/// Pause between ticks while several producers commit at the same time, so that their operations are numbered together: after a tick that
+/// numbered some, and after one that found none.
+const BUSY_PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(8));
+/// How long the pauses stay short after the last operation of a busy time.
+const BUSY_TIME: Duration = Duration::from_millis(250);
+/// Longest pause between ticks: the maximum delay of an operation whose commit wakes nobody.
 const IDLE_PAUSE: Duration = Duration::from_millis(50);
+/// Pause before a tick is repeated because another process was numbering.
+const TAKEN_PAUSE: Duration = Duration::from_millis(2);
 /// Time limit of a tick, and its maximum after doubling.
 const TICK_LIMITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// Timeout of a step, which reads all retained operations. Numbering waits until the step has ended.
@@ -60,9 +68,9 @@ async fn number(
 ) -> Result<(), StoreError> {
     let mut connection = connect(db, "rds-sequencer", *limit).await?;
     check_past(db, clock, journal, link, &mut connection).await?;
-    let mut pause = BUSY_PAUSE;
+    let (mut pace, mut polls) = (Pace::default(), false);
     loop {
-        let numbered = tick(clock, journal, &mut connection, *limit + CLIENT_MARGIN).await?;
+        let ticked = tick(clock, journal, &mut connection, *limit + CLIENT_MARGIN).await?;
         journal.meters.current_at.store(clock.wall().as_seconds(), Relaxed);
         if !std::mem::replace(working, true) {
             tracing::info!("operations are numbered again");
@@ -72,30 +80,79 @@ async fn number(
             *limit = TICK_LIMITS.0;
             return Ok(());
         }
-        pause = if numbered > 0 { BUSY_PAUSE } else { (pause * 2).min(IDLE_PAUSE) };
-        let _ = timeout(pause, journal.until_due()).await;
+        if let (true, Tick::Numbered(count)) = (polls, ticked.tick) {
+            journal.meters.polled.fetch_add(count, Relaxed);
+        }
+        polls = false;
+        match pace.after(&ticked) {
+            Next::Pause(pause) => sleep(pause).await,
+            Next::Wait => polls = timeout(IDLE_PAUSE, journal.until_due()).await.is_err(),
+            Next::Rest => in_time(*limit + CLIENT_MARGIN, table::rest(&mut connection)).await?,
+        }
     }
 }
 
-/// Runs a tick if there is something to number; returns the number of operations numbered. Returns 1 if another process has the lock, so
-/// that the next tick follows soon.
+/// When the next tick follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// After this pause.
+    Pause(Duration),
+    /// When a commit wakes the sequencer, or after [`IDLE_PAUSE`].
+    Wait,
+    /// At once, after producers were told to send notifications again.
+    Rest,
+}
+
+/// Decides when the next tick follows.
+#[derive(Debug, Default)]
+struct Pace {
+    /// The head, and the time since it last moved.
+    head: Option<(u64, Stopwatch)>,
+    /// Time since this process last numbered operations.
+    numbered: Option<Stopwatch>,
+}
+
+impl Pace {
+    fn after(&mut self, ticked: &Ticked) -> Next {
+        let within = |watch: Option<Stopwatch>| watch.is_some_and(|watch| watch.elapsed() < BUSY_TIME);
+        if self.head.is_none_or(|(head, _)| head != ticked.head) {
+            self.head = Some((ticked.head, Stopwatch::start()));
+        }
+        match ticked.tick {
+            Tick::Taken => return Next::Pause(TAKEN_PAUSE),
+            Tick::Numbered(0) => {}
+            Tick::Numbered(_) => self.numbered = Some(Stopwatch::start()),
+        }
+        match ticked.is_busy {
+            // The process that numbers in a busy time is the only one with short pauses.
+            true if ticked.tick != Tick::Numbered(0) => Next::Pause(BUSY_PAUSES.0),
+            true if within(self.numbered) => Next::Pause(BUSY_PAUSES.1),
+            true if within(self.head.map(|(_, moved)| moved)) => Next::Wait,
+            true => Next::Rest,
+            false => Next::Wait,
+        }
+    }
+}
+
+/// Numbers what is due, and appends it to the ring.
 async fn tick(
     clock: &Clock,
     journal: &Journal,
     connection: &mut PgConnection,
     limit: Duration,
-) -> Result<u64, StoreError> {
-    if !in_time(limit, table::is_due(connection)).await? {
-        return Ok(0);
-    }
-    match in_time(limit, table::tick(connection, clock.now())).await? {
-        Tick::Taken => Ok(1),
-        Tick::Numbered(count) => {
-            journal.meters.numbered.fetch_add(count, Relaxed);
-            journal.numbered();
-            Ok(count)
+) -> Result<Ticked, StoreError> {
+    let (watch, began) = (Stopwatch::start(), clock.now());
+    let mut ticked = in_time(limit, table::tick(connection, began)).await?;
+    if let Tick::Numbered(count @ 1..) = ticked.tick {
+        journal.meters.numbered.fetch_add(count, Relaxed);
+        journal.lag.record(PushStep::Number, watch.micros());
+        if let Some(fresh) = &ticked.fresh {
+            let waited = began.as_micros().saturating_sub(fresh.recorded_at.as_micros());
+            journal.lag.record(PushStep::Commit, waited.max(0).unsigned_abs());
         }
+        journal.feed(ticked.fresh.take());
     }
+    Ok(ticked)
 }
 
 /// Makes a step if the numbering must not continue after the stored head. A restore or a change of primary always breaks the connection,
@@ -146,7 +203,8 @@ pub async fn step_over(
         "the database was restored or replaced: the numbering continues above every number that may have been issued"
     );
     // Frames of lost operations must not reach a stream.
-    journal.restart_after(stepped.to.unsigned_abs());
-    journal.numbered();
+    let to = stepped.to.unsigned_abs();
+    journal.restart_after(to);
+    journal.numbered(to.saturating_add(stepped.numbered));
     Ok(())
 }

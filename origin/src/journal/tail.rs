@@ -1,17 +1,17 @@
-//! The tailer: one reader per process, which reads new operations, encodes each once and appends it to the ring.
+//! The tailer: one reader per process, which reads the operations that this process did not number itself, and appends them to the ring.
 //!
 //! A notification only shortens the wait; polling finds every operation. At a gap in the numbering the ring is restarted, and each stream
 //! continues from its own position. A gap without a recorded jump is logged as an error.
+//!
+//! While the tailer reads, the sequencer may append to the ring ([`Journal::feed`](super::Journal)). The tailer therefore changes the ring only if
+//! the ring still ends where the read began; otherwise it reads again.
 
-use super::ring::Slot;
-use super::{connect, in_time, successor};
-use crate::journal::Journal;
-use axum::body::Bytes;
+use super::{Journal, RingLock, Withheld, connect, in_time, successor};
+use crate::metrics::lag::PushStep;
 use rds_engine::clock::Clock;
 use rds_engine::clock::Stopwatch;
-use rds_shared::model::ids::ChainId;
+use rds_shared::push::Cursor;
 use rds_shared::push::cursor::Jump;
-use rds_shared::push::{Cursor, frames};
 use rds_store::Db;
 use rds_store::StoreError;
 use rds_store::push::journal::read as table;
@@ -23,9 +23,6 @@ use tokio::time::{sleep, timeout};
 
 /// How often the head is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Pause after a read. Operations that arrive within this time are sent together, which wakes each stream and writes to its socket only
-/// once. An operation after a quiet period is sent at once.
-const BATCH_DELAY: Duration = Duration::from_millis(10);
 /// How often the withheld chains are read.
 const WITHHELD_POLL: Duration = Duration::from_secs(1);
 /// Limits of one read, far below those of the ring.
@@ -36,9 +33,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Follows the journal until the process ends. Logs once when this fails, and once when it works again.
 pub async fn keep_following(db: &Db, clock: &Clock, journal: &Journal) {
-    let (mut withheld, mut working) = (None, true);
+    let mut working = true;
     loop {
-        let error = match follow(db, clock, journal, &mut withheld, &mut working).await {
+        let error = match follow(db, clock, journal, &mut working).await {
             Ok(never) => match never {},
             Err(error) => error,
         };
@@ -51,63 +48,63 @@ pub async fn keep_following(db: &Db, clock: &Clock, journal: &Journal) {
 
 enum Never {}
 
-/// Ids of the withheld chains, in ascending order.
-type Withheld = Vec<ChainId>;
-
-/// Follows the journal on one connection. `withheld` are the chains that were withheld at the latest check on any connection; the ring
-/// contains no operations of these chains. `None` before the ring was started.
-async fn follow(
-    db: &Db,
-    clock: &Clock,
-    journal: &Journal,
-    withheld: &mut Option<Withheld>,
-    working: &mut bool,
-) -> Result<Never, StoreError> {
+/// Follows the journal on one connection.
+async fn follow(db: &Db, clock: &Clock, journal: &Journal, working: &mut bool) -> Result<Never, StoreError> {
     let limit = STATEMENT_TIMEOUT + Duration::from_secs(1);
     let mut connection = connect(db, "rds-tailer", STATEMENT_TIMEOUT).await?;
     let now = in_time(limit, table::withheld(&mut connection)).await?;
-    if withheld.is_none() {
+    if journal.held().is_none() {
         let extent = in_time(limit, table::extent(&mut connection, clock.now())).await?;
         journal.restart_after(extent.tail.get());
     }
     // A chain may have been withheld while there was no connection.
-    compare(journal, withheld, now);
+    compare(journal, now);
     let mut asked = Stopwatch::start();
-    let mut grew: Option<Stopwatch> = None;
     loop {
-        if asked.micros() >= WITHHELD_POLL.as_micros() as u64 {
+        if asked.elapsed() >= WITHHELD_POLL {
             let now = in_time(limit, table::withheld(&mut connection)).await?;
-            compare(journal, withheld, now);
+            compare(journal, now);
             asked = Stopwatch::start();
         }
-        let tail = journal.ring.tail();
         let full = in_time(limit, read_on(clock, journal, &mut connection)).await?;
-        if journal.ring.tail() != tail {
-            grew = Some(Stopwatch::start());
-        }
         if !std::mem::replace(working, true) {
             tracing::info!("the journal is read again");
         }
         if !full {
-            let _ = timeout(POLL_INTERVAL, journal.until_moved()).await;
-            sleep(grew.map_or(Duration::ZERO, |grew| BATCH_DELAY.saturating_sub(Duration::from_micros(grew.micros()))))
-                .await;
+            wait(journal).await;
         }
     }
 }
 
+/// Waits until there may be something to read.
+async fn wait(journal: &Journal) {
+    let moved = async {
+        loop {
+            journal.until_moved().await;
+            if journal.is_behind() {
+                return;
+            }
+        }
+    };
+    // Polling finds what no notification reported.
+    let _ = timeout(POLL_INTERVAL, moved).await;
+}
+
 /// Restarts the ring if the withheld chains have changed, because the ring may contain frames of a chain that is now withheld. Streams then
 /// read the journal.
-fn compare(journal: &Journal, known: &mut Option<Withheld>, now: Withheld) {
+fn compare(journal: &Journal, now: Withheld) {
+    let mut known = journal.held();
     if known.as_ref().is_some_and(|known| *known != now) {
-        journal.restart_after(journal.ring.tail());
+        journal.restart(&known, journal.ring.tail());
     }
     *known = Some(now);
 }
 
 /// Reads new operations into the ring. `true` if there may be more.
 async fn read_on(clock: &Clock, journal: &Journal, connection: &mut PgConnection) -> Result<bool, StoreError> {
-    let (head, tail) = (table::head(&mut *connection).await?, journal.ring.tail());
+    // Before the head, because this process may number and append operations meanwhile.
+    let tail = journal.ring.tail();
+    let head = table::head(&mut *connection).await?;
     journal.meters.head.store(head, Relaxed);
     if head < tail {
         // The database is an older copy and no step was made yet. The sequencer will make the step, because this process has seen a higher
@@ -123,28 +120,35 @@ async fn read_on(clock: &Clock, journal: &Journal, connection: &mut PgConnection
     }
     let watch = Stopwatch::start();
     let Stretch { entries, more } = table::after(&mut *connection, tail, READ_LIMITS, None).await?;
-    let Some(last) = entries.last().map(|entry| entry.seq).filter(|_| is_dense(&[], tail, &entries)) else {
-        // Jumps are rare, so they are only read when the numbers are not consecutive.
-        let jumps = table::extent(&mut *connection, clock.now()).await?.jumps;
-        pass_over(journal, &jumps, tail, head, &entries);
-        return Ok(true);
+    // Jumps are rare, so they are only read when the numbers are not consecutive.
+    let jumps = match !entries.is_empty() && is_dense(&[], tail, &entries) {
+        true => None,
+        false => Some(table::extent(&mut *connection, clock.now()).await?.jumps),
     };
+    let ring = journal.held();
+    if journal.ring.tail() != tail {
+        return Ok(true);
+    }
+    if let Some(jumps) = jumps {
+        pass_over(journal, &ring, &jumps, tail, head, &entries);
+        return Ok(true);
+    }
     let missing = entries.iter().filter(|entry| !entry.is_whole).count();
-    journal.ring.append(entries.into_iter().map(slot));
-    journal.meters.tail.store(last, Relaxed);
+    journal.append(&ring, entries);
     journal.meters.read_micros.store(watch.micros(), Relaxed);
+    journal.lag.record(PushStep::Read, watch.micros());
     if missing > 0 {
+        let last = journal.ring.tail();
         journal.meters.broken.fetch_add(missing as u64, Relaxed);
         tracing::error!(missing, tail, last, "operations of the journal are missing");
         // Streams notice the missing operations when they read the journal themselves.
-        journal.restart_after(last);
+        journal.restart(&ring, last);
     }
-    journal.signal();
     Ok(more)
 }
 
 /// Restarts the ring at the last gap in the numbers after `tail`, so that reading continues after the gap.
-fn pass_over(journal: &Journal, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry]) {
+fn pass_over(journal: &Journal, ring: &RingLock<'_>, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry]) {
     let before = std::iter::once(tail).chain(entries.iter().map(|entry| entry.seq));
     let behind = entries.iter().zip(before).filter(|(entry, before)| entry.seq != before.saturating_add(1)).last();
     // Without entries, no operation has a number between the tail and the head; the next operation gets a number above the head.
@@ -157,7 +161,7 @@ fn pass_over(journal: &Journal, jumps: &[Jump], tail: u64, head: u64, entries: &
         journal.meters.broken.fetch_add(1, Relaxed);
         tracing::error!(tail, place, "numbers of the journal are missing");
     }
-    journal.restart_after(place);
+    journal.restart(ring, place);
 }
 
 /// Whether the entries follow `last` and each other without gaps, except for recorded jumps.
@@ -168,17 +172,4 @@ pub fn is_dense(jumps: &[Jump], last: u64, entries: &[Entry]) -> bool {
         last = entry.seq;
         follows
     })
-}
-
-/// Converts a journal entry into a slot of the ring.
-pub fn slot(entry: Entry) -> Slot {
-    let Entry { seq, told, .. } = entry;
-    match told {
-        Some(told) => Slot {
-            seq,
-            frame: Some(Bytes::from(frames::operation(told.operation, Cursor::new(seq), &told.row))),
-            vaults: told.vaults.into(),
-        },
-        None => Slot { seq, frame: None, vaults: Box::default() },
-    }
 }

@@ -9,6 +9,8 @@
 //!   `OPERATING.md` and `alerts.yml` (`tests/it/service/metrics.rs`, `e2e/alerts.test.mjs`).
 
 pub mod database_metrics;
+pub mod histogram;
+pub mod lag;
 pub mod process;
 mod requests;
 

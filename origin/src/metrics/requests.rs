@@ -1,6 +1,7 @@
 //! Request metrics: counts by route and status, latency, and kind of caller.
 
 use super::head;
+use super::histogram::Histogram;
 use crate::listener::Listener;
 use rds_shared::access::Principal;
 use rds_shared::route::{ROUTES, Route, RouteId};
@@ -9,10 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Statuses with a cell of their own; all others are counted in the last cell.
 const STATUSES: [u16; 18] = [200, 204, 304, 400, 401, 403, 404, 405, 409, 410, 413, 414, 415, 429, 500, 503, 504, 0];
-
-/// Upper bounds of the latency histogram, in microseconds.
-const BUCKETS: [u64; 14] =
-    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 10_000_000, 60_000_000];
 
 /// The label that a request is counted under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,9 +114,7 @@ impl From<&Principal> for Caller {
 #[derive(Debug, Default)]
 struct OfLabel {
     by_status: [AtomicU64; STATUSES.len()],
-    /// The last cell counts requests that took longer than every bound.
-    by_latency: [AtomicU64; BUCKETS.len() + 1],
-    micros: AtomicU64,
+    latency: Histogram,
 }
 
 /// Requests of one process.
@@ -141,9 +136,7 @@ impl Requests {
         let Some(requests) = self.by_label.get(label.cell()) else { return };
         let status = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len() - 1);
         requests.by_status[status].fetch_add(1, Relaxed);
-        requests.micros.fetch_add(micros, Relaxed);
-        let bucket = BUCKETS.iter().position(|bound| micros <= *bound).unwrap_or(BUCKETS.len());
-        requests.by_latency[bucket].fetch_add(1, Relaxed);
+        requests.latency.record(micros);
     }
 
     /// Counts a request by listener and kind of caller.
@@ -187,24 +180,9 @@ impl Requests {
             }
         }
         head(out, "rds_request_seconds", "Time from the request's head to the response.", "histogram");
-        for (label, requests) in labels.iter().zip(&self.by_label) {
-            let counts = requests.by_latency.each_ref().map(|count| count.load(Relaxed));
-            let total: u64 = counts.iter().sum();
-            if total == 0 {
-                continue;
-            }
-            let (name, mut seen) = (label.name(), 0);
-            let bounds = BUCKETS.iter().map(|bound| (*bound as f64 / 1e6).to_string()).chain(["+Inf".to_owned()]);
-            for (bound, count) in bounds.zip(counts) {
-                seen += count;
-                let _ = writeln!(out, "rds_request_seconds_bucket{{route=\"{name}\",le=\"{bound}\"}} {seen}");
-            }
-            let _ = writeln!(
-                out,
-                "rds_request_seconds_sum{{route=\"{name}\"}} {}",
-                requests.micros.load(Relaxed) as f64 / 1e6
-            );
-            let _ = writeln!(out, "rds_request_seconds_count{{route=\"{name}\"}} {total}");
+        for (label, requests) in labels.iter().zip(&self.by_label).filter(|(_, requests)| requests.latency.count() > 0)
+        {
+            requests.latency.render(out, "rds_request_seconds", "route", label.name());
         }
     }
 }

@@ -2,8 +2,11 @@
 //! After the response has begun, the connection takes the frames directly (see [`http1`](crate::http::transport::http1)).
 
 use super::delivery::LiveStream;
+use crate::journal::Journal;
+use crate::journal::frame::Frame;
+use crate::metrics::lag::PushStep;
 use axum::body::{Bytes, HttpBody};
-use hyper::body::Frame;
+use hyper::body;
 use rds_engine::clock::Stopwatch;
 use std::convert::Infallible;
 use std::fmt;
@@ -18,7 +21,7 @@ pub struct FrameSlot(Arc<Mutex<Slot>>);
 
 #[derive(Debug, Default)]
 struct Slot {
-    frame: Option<Bytes>,
+    frame: Option<Frame>,
     /// Whether the connection can continue a live stream without its delivery.
     can_go_live: bool,
     /// The stream that the connection continues.
@@ -28,7 +31,7 @@ struct Slot {
 impl FrameSlot {
     /// Hands over `frame` and waits until the connection requests the next one. Returns the waiting time in microseconds, which
     /// is long if the client does not read.
-    pub async fn send(&self, frame: Bytes) -> u64 {
+    pub async fn send(&self, frame: Frame) -> u64 {
         let watch = Stopwatch::start();
         self.slot().frame = Some(frame);
         // The connection that takes a frame polls again before it waits for anything else, so no waker is needed.
@@ -73,14 +76,18 @@ impl FrameSlot {
 pub struct FrameStream {
     slot: FrameSlot,
     delivery: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    journal: Arc<Journal>,
 }
 
 impl FrameStream {
-    /// The frames of `deliver`.
-    pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(FrameSlot) -> F) -> Self {
+    /// The frames of `deliver`, which are those of `journal`.
+    pub fn new<F: Future<Output = ()> + Send + 'static>(
+        journal: Arc<Journal>,
+        deliver: impl FnOnce(FrameSlot) -> F,
+    ) -> Self {
         let slot = FrameSlot::default();
         let delivery = deliver(slot.clone());
-        FrameStream { slot, delivery: Some(Box::pin(delivery)) }
+        FrameStream { slot, delivery: Some(Box::pin(delivery)), journal }
     }
 
     /// Lets the delivery end with a live stream, which the caller then continues.
@@ -94,7 +101,7 @@ impl FrameStream {
     }
 
     /// The next frame; `None` after the last one.
-    pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame>> {
         let over = match &mut self.delivery {
             Some(delivery) => delivery.as_mut().poll(cx).is_ready(),
             None => true,
@@ -107,6 +114,11 @@ impl FrameStream {
             None if over => Poll::Ready(None),
             None => Poll::Pending,
         }
+    }
+
+    /// Records how long the connection took to write frames that it had taken.
+    pub fn written(&self, since: Stopwatch) {
+        self.journal.lag.record(PushStep::Write, since.micros());
     }
 }
 
@@ -148,9 +160,12 @@ impl FrameStreamHandle {
 pub struct EventBody(FrameStreamHandle);
 
 impl EventBody {
-    /// A body filled by `deliver`.
-    pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(FrameSlot) -> F) -> Self {
-        let frames = Some(FrameStream::new(deliver));
+    /// A body filled by `deliver` with frames of `journal`.
+    pub fn new<F: Future<Output = ()> + Send + 'static>(
+        journal: Arc<Journal>,
+        deliver: impl FnOnce(FrameSlot) -> F,
+    ) -> Self {
+        let frames = Some(FrameStream::new(journal, deliver));
         EventBody(FrameStreamHandle(Arc::new(Mutex::new(Held { frames, has_begun: false }))))
     }
 
@@ -164,7 +179,7 @@ impl HttpBody for EventBody {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<body::Frame<Bytes>, Infallible>>> {
         let mut held = self.0.held();
         let Some(frames) = &mut held.frames else { return Poll::Ready(None) };
         let frame = ready!(frames.poll_frame(cx));
@@ -173,7 +188,7 @@ impl HttpBody for EventBody {
             // The body has reported its end, so the connection must not take the stream and write the end a second time.
             held.frames = None;
         }
-        Poll::Ready(frame.map(|frame| Ok(Frame::data(frame))))
+        Poll::Ready(frame.map(|frame| Ok(body::Frame::data(frame.bytes()))))
     }
 }
 

@@ -13,8 +13,9 @@ use super::pages::{self, Page};
 use super::silence::silence_left;
 use super::{StreamLease, Streams};
 use crate::journal::Journal;
+use crate::journal::frame::Frame;
 use crate::journal::ring::Batch;
-use axum::body::Bytes;
+use crate::metrics::lag::PushStep;
 use rds_engine::clock::{Clock, Stopwatch};
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{Resume, Start, Window};
@@ -150,7 +151,7 @@ pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, ou
     if let Some(gap) = &start.gap {
         delivery.count(gap);
     }
-    let opening = Bytes::from(frames::opening(asked.as_deref(), &start));
+    let opening = Frame::new(&frames::opening(asked.as_deref(), &start));
     let end = async {
         delivery.send(opening).await?;
         delivery.run(signals).await
@@ -207,7 +208,7 @@ impl Delivery {
             self.hand_out(batch).await?;
             if self.sources.streams.is_draining() && leaving.is_none() {
                 leaving = Some((Stopwatch::start(), Duration::from_millis(self.lease.number() % SPREAD_MILLIS)));
-                self.send(Bytes::from_static(frames::DRAINING)).await?;
+                self.send(Frame::new(frames::DRAINING)).await?;
             }
             let left = leaving.map(|(since, wait)| wait.saturating_sub(since.elapsed()));
             if left == Some(Duration::ZERO) {
@@ -261,13 +262,18 @@ impl Delivery {
             return self.end_with(Gap::replay_failed(at)).await;
         };
         self.count(&gap);
-        self.send(Bytes::from(frames::gap(&gap))).await?;
+        self.send(Frame::new(&frames::gap(&gap))).await?;
         (self.at, self.replay_to) = (gap.cursor.get(), self.extent.tail.get());
         self.checkpoint().await
     }
 
     async fn hand_out(&mut self, batch: Batch) -> Result<(), DeliveryEnd> {
         let frames = batch.frames.len() as u64;
+        if let Some(age) = batch.age
+            && batch.frames.first().is_some_and(|(seq, _)| *seq > self.replay_to)
+        {
+            self.sources.journal.lag.record(PushStep::Wake, age.micros());
+        }
         for (seq, frame) in batch.frames {
             if seq <= self.replay_to {
                 if self.replayed == REPLAY_LIMIT {
@@ -344,7 +350,7 @@ impl Delivery {
         }
         let silence = silence_left(now, self.heartbeat_at, self.silent.elapsed());
         if silence.is_zero() {
-            return self.send(Bytes::from_static(frames::HEARTBEAT)).await.map(drop);
+            return self.send(Frame::new(frames::HEARTBEAT)).await.map(drop);
         }
         let mut wait = silence.min(left.unwrap_or(silence));
         if let Some(passing) = self.passing {
@@ -370,7 +376,7 @@ impl Delivery {
 
     async fn checkpoint(&mut self) -> Result<(), DeliveryEnd> {
         (self.announced, self.passing) = (self.at, None);
-        self.send(Bytes::from(frames::checkpoint(Cursor::new(self.at)))).await.map(drop)
+        self.send(Frame::new(&frames::checkpoint(Cursor::new(self.at)))).await.map(drop)
     }
 
     async fn failed<T>(&mut self, error: &StoreError) -> Result<T, DeliveryEnd> {
@@ -380,7 +386,7 @@ impl Delivery {
 
     async fn end_with<T>(&mut self, gap: Gap) -> Result<T, DeliveryEnd> {
         self.count(&gap);
-        self.send(Bytes::from(frames::gap(&gap))).await?;
+        self.send(Frame::new(&frames::gap(&gap))).await?;
         Err(DeliveryEnd::Over)
     }
 
@@ -389,7 +395,7 @@ impl Delivery {
     }
 
     /// Sends a frame, which also postpones the heartbeat. A stream that must end sends nothing more, not even frames already read.
-    async fn send(&mut self, frame: Bytes) -> Result<u64, DeliveryEnd> {
+    async fn send(&mut self, frame: Frame) -> Result<u64, DeliveryEnd> {
         if self.lease.must_end() {
             return Err(DeliveryEnd::Over);
         }

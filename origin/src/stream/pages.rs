@@ -1,8 +1,8 @@
 //! Operations that the ring no longer contains, read from the journal page by page. A page is read after the previous page was
 //! sent.
 
-use crate::journal::ring::Batch;
-use crate::journal::tail::{is_dense, slot};
+use crate::journal::ring::{Batch, Slot};
+use crate::journal::tail::is_dense;
 use crate::journal::{in_time, successor};
 use crate::stream::Streams;
 use rds_engine::clock::Clock;
@@ -73,6 +73,7 @@ pub async fn read(
         more = true;
     }
     let upto = entries.last().map_or(after, |entry| entry.seq);
-    let frames = entries.into_iter().map(slot).filter_map(|slot| slot.frame.map(|frame| (slot.seq, frame))).collect();
-    Ok(Page::Frames(Batch { frames, upto, more, fetched: u32::try_from(fetched).unwrap_or(u32::MAX) }))
+    let frames =
+        entries.into_iter().map(Slot::from).filter_map(|slot| slot.frame.map(|frame| (slot.seq, frame))).collect();
+    Ok(Page::Frames(Batch { frames, upto, more, age: None, fetched: u32::try_from(fetched).unwrap_or(u32::MAX) }))
 }

@@ -58,19 +58,28 @@ impl Drop for PooledConnection {
 
 /// The pooled connections.
 #[derive(Debug, Default)]
-pub struct ConnectionPool(Mutex<HashMap<Destination, Vec<PooledConnection>>>);
+pub struct ConnectionPool(Mutex<Lines>);
+
+#[derive(Debug, Default)]
+struct Lines {
+    by_destination: HashMap<Destination, Vec<PooledConnection>>,
+    /// Number of all connections.
+    count: usize,
+}
 
 impl ConnectionPool {
     /// Takes a connection to `destination` whose other end is among `addresses`.
     pub fn take(&self, destination: &Destination, addresses: &[IpAddr]) -> Option<PooledConnection> {
         let mut pool = self.pool();
-        let lines = pool.get_mut(destination)?;
-        // A connection is also dropped if its address is no longer among the host's addresses.
-        lines.retain(|line| line.is_usable() && addresses.contains(&line.peer));
-        // The connection that was pooled last is taken, so that surplus connections expire and are closed.
-        let line = lines.pop();
+        let Lines { by_destination, count } = &mut *pool;
+        let lines = by_destination.get_mut(destination)?;
+        let before = lines.len();
+        // The connection that was pooled last is taken, so that surplus connections expire and are closed. A connection is also dropped if its
+        // address is no longer among the host's addresses.
+        let line = std::iter::from_fn(|| lines.pop()).find(|line| line.is_usable() && addresses.contains(&line.peer));
+        *count -= before - lines.len();
         if lines.is_empty() {
-            pool.remove(destination);
+            by_destination.remove(destination);
         }
         line
     }
@@ -79,20 +88,23 @@ impl ConnectionPool {
     pub fn keep(&self, destination: Destination, mut line: PooledConnection) {
         line.unused = Stopwatch::start();
         let mut pool = self.pool();
-        if pool.values().map(Vec::len).sum::<usize>() < MAX_CONNECTIONS {
-            pool.entry(destination).or_default().push(line);
+        if pool.count < MAX_CONNECTIONS {
+            pool.count += 1;
+            pool.by_destination.entry(destination).or_default().push(line);
         }
     }
 
     /// Drops connections that were idle for too long or were closed.
     pub fn drop_expired(&self) {
-        self.pool().retain(|_, lines| {
+        let mut pool = self.pool();
+        pool.by_destination.retain(|_, lines| {
             lines.retain(PooledConnection::is_usable);
             !lines.is_empty()
         });
+        pool.count = pool.by_destination.values().map(Vec::len).sum();
     }
 
-    fn pool(&self) -> MutexGuard<'_, HashMap<Destination, Vec<PooledConnection>>> {
+    fn pool(&self) -> MutexGuard<'_, Lines> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,8 +4,9 @@
 //! is not an outcome. After a crash an attempt may be made twice, and it is never lost.
 
 use super::send::{AttemptEnd, AttemptRequest};
-use super::slots::Slots;
+use super::slots::{Intake, Slot, Slots};
 use crate::app::App;
+use crate::metrics::lag::PushStep;
 use rds_engine::clock::Stopwatch;
 use rds_shared::push::breaker::{Event, Transition};
 use rds_shared::push::delivery::attempt_headers;
@@ -28,7 +29,9 @@ const MAX_UNRECORDED: usize = 512;
 /// Maximum deliveries of one claim.
 const CLAIM_SIZE: u32 = 64;
 /// Maximum attempts recorded in one transaction.
-const RECORD_SIZE: usize = 64;
+const RECORD_SIZE: usize = 128;
+/// How long ended attempts wait for others that are recorded with them.
+const RECORD_DELAY: Duration = Duration::from_millis(5);
 /// How often due deliveries are looked for; short, so that a moved test clock takes effect.
 const POLL: Duration = Duration::from_millis(200);
 /// Pause after a claim that was not full, to gather more deliveries: a claim costs the same for one as for many.
@@ -45,6 +48,14 @@ struct Attempted {
     claimed: Claimed,
     ended: AttemptEnd,
     duration_ms: u32,
+    /// Started when the attempt ended.
+    age: Stopwatch,
+}
+
+impl Attempted {
+    fn new(claimed: Claimed, ended: AttemptEnd, duration_ms: u32) -> Self {
+        Attempted { claimed, ended, duration_ms, age: Stopwatch::start() }
+    }
 }
 
 /// The running deliveries.
@@ -73,21 +84,25 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
     let (made, ended) = mpsc::channel(MAX_UNRECORDED);
     let writing = app.clone();
     let writing = tokio::spawn(async move { keep_written(&writing, ended).await });
+    let starter = (app.clone(), made.clone());
+    app.webhooks.set_intake(Some(Intake::new(slots.clone(), move |slot, claimed| {
+        let (app, made) = &starter;
+        start(app, made, slot, claimed);
+    })));
     while !*stopped.borrow() {
-        let capacity = slots.capacity(CLAIM_SIZE);
+        let mut reserved = slots.reserve(CLAIM_SIZE);
+        let capacity = reserved.capacity();
         let claimed = if capacity.deliveries == 0 { Vec::new() } else { claim(app, capacity).await };
         let found = claimed.len();
         for claimed in claimed {
-            // A slot is free for each claimed delivery, because only this task takes slots. The slot is taken before the attempt is
-            // spawned, so that the next claim cannot exceed the free slots.
-            let place = slots.take(claimed.is_failing);
-            let (app, made) = (app.clone(), made.clone());
-            tokio::spawn(async move {
-                let ended = place.hold(attempt(&app, claimed)).await;
-                let _ = made.send(ended).await;
-            });
+            let slot = reserved.take(claimed.is_failing);
+            start(app, &made, slot, claimed);
         }
+        drop(reserved);
         if found == 0 {
+            // As long as attempts are under way, more deliveries may wait for their slots.
+            let is_waiting = capacity.deliveries == 0 || app.webhooks.unrecorded.load(Relaxed) > 0;
+            app.webhooks.has_backlog.fetch_and(is_waiting, Relaxed);
             tokio::select! {
                 () = sleep(POLL) => {}
                 () = app.webhooks.until_due() => {}
@@ -98,11 +113,23 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
             sleep(BATCH_DELAY).await;
         }
     }
+    // A fan-out that is under way may still start attempts; it then holds the intake until they are started.
+    app.webhooks.set_intake(None);
     drop(made);
     // The channel closes when the last attempt has ended; the writer then records the remaining attempts and ends.
     if timeout(app.webhooks.sender.deadline() + RETRY_PAUSE * 4, writing).await.is_err() {
         tracing::warn!("webhook attempts were still running at shutdown; they will be made again");
     }
+}
+
+/// Starts the attempt of a claimed delivery in its slot. The slot is freed when the attempt has ended.
+fn start(app: &Arc<App>, made: &mpsc::Sender<Attempted>, slot: Slot, claimed: Claimed) {
+    let (app, made) = (app.clone(), made.clone());
+    app.webhooks.unrecorded.fetch_add(1, Relaxed);
+    tokio::spawn(async move {
+        let ended = slot.hold(attempt(&app, claimed)).await;
+        let _ = made.send(ended).await;
+    });
 }
 
 async fn claim(app: &App, capacity: Capacity) -> Vec<Claimed> {
@@ -126,7 +153,11 @@ async fn take_up(app: &App, capacity: Capacity) -> Result<Vec<Claimed>, StoreErr
 
 /// Makes one attempt and counts its outcome.
 async fn attempt(app: &App, claimed: Claimed) -> Attempted {
+    let waited = app.clock.now().as_micros().saturating_sub(claimed.due.as_micros());
+    app.journal.lag.record(PushStep::Start, waited.max(0).unsigned_abs());
+    let watch = Stopwatch::start();
     let attempted = make(app, claimed).await;
+    app.journal.lag.record(PushStep::Attempt, watch.micros());
     app.metrics.webhooks.ended(&attempted.ended);
     attempted
 }
@@ -137,13 +168,13 @@ async fn make(app: &App, claimed: Claimed) -> Attempted {
             delivery = claimed.id,
             "a webhook delivery was claimed {MAX_LAPSES} times without an outcome; it is given up"
         );
-        return Attempted { claimed, ended: AttemptEnd::Failed(Failure::DeliveryError), duration_ms: 0 };
+        return Attempted::new(claimed, AttemptEnd::Failed(Failure::DeliveryError), 0);
     }
     let secrets = match app.webhooks.signing(claimed.subscription, &claimed.secrets, app.clock.now()) {
         Ok(secrets) => secrets,
         Err(error) => {
             tracing::error!(webhook = claimed.subscription, %error, "a webhook delivery cannot be signed");
-            return Attempted { claimed, ended: AttemptEnd::OurFault(error.to_string()), duration_ms: 0 };
+            return Attempted::new(claimed, AttemptEnd::OurFault(error.to_string()), 0);
         }
     };
     // Receivers compare the signature's time with the real time, so the wall clock is used.
@@ -161,16 +192,29 @@ async fn make(app: &App, claimed: Claimed) -> Attempted {
             "a webhook attempt failed because of an error on our side; it is made again"
         );
     }
-    Attempted { claimed, ended, duration_ms }
+    Attempted::new(claimed, ended, duration_ms)
 }
 
 /// Records attempts as they end, until the last one has ended.
 async fn keep_written(app: &App, mut ended: mpsc::Receiver<Attempted>) {
     let mut batch = Vec::with_capacity(RECORD_SIZE);
     while ended.recv_many(&mut batch, RECORD_SIZE).await > 0 {
+        // One transaction for several attempts costs little more than for one.
+        let gathering = async {
+            loop {
+                let room = RECORD_SIZE - batch.len();
+                // With no room nothing is received, and the loop ends.
+                if ended.recv_many(&mut batch, room).await == 0 {
+                    return;
+                }
+            }
+        };
+        let _ = timeout(RECORD_DELAY, gathering).await;
         let whole: Arc<[Attempted]> = batch.drain(..).collect();
         match written(app, &whole).await {
-            Ok(()) => {}
+            Ok(()) => {
+                whole.iter().for_each(|attempted| app.journal.lag.record(PushStep::Record, attempted.age.micros()));
+            }
             Err(error @ StoreError::Unavailable(_)) => {
                 let attempts = whole.len();
                 tracing::error!(attempts, %error, "webhook attempts could not be recorded before their leases expired; they are made again");
@@ -185,8 +229,11 @@ async fn keep_written(app: &App, mut ended: mpsc::Receiver<Attempted>) {
                 }
             }
         }
-        // The recorded attempts have freed their slots, so more deliveries may be claimed.
-        app.webhooks.due();
+        app.webhooks.unrecorded.fetch_sub(whole.len(), Relaxed);
+        // The recorded attempts have freed slots for deliveries that wait.
+        if app.webhooks.has_backlog.load(Relaxed) {
+            app.webhooks.due();
+        }
     }
 }
 
@@ -288,7 +335,7 @@ async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u6
 
 /// The result of an attempt, with its subscription; `None` if it does not count as an attempt.
 fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, AttemptResult)> {
-    let Attempted { claimed, ended, duration_ms } = attempted;
+    let Attempted { claimed, ended, duration_ms, .. } = attempted;
     let outcome = ended.outcome()?;
     let delivery = match claimed.lapses >= MAX_LAPSES {
         true => Delivery::FailedTerminal,

@@ -1,14 +1,21 @@
 //! Fan-out: reads the journal and writes one delivery for each event and subscription.
 //!
 //! The journal position reached, the events and the deliveries are written in one transaction, so a crash loses nothing and
-//! duplicates nothing. Any number of processes may try; a process that does not get the lock gives up at once.
+//! duplicates nothing. Any number of processes may try; a process that does not get the lock gives up at once. The process that has
+//! numbered operations fans them out at once; the others look for the rest when they poll.
+//!
+//! In the same transaction the process leases new deliveries for itself, of endpoints that answer and as many as it has free slots for. It
+//! starts their attempts as soon as the transaction is committed.
 
+use super::slots::Reservation;
 use crate::app::App;
+use crate::metrics::lag::PushStep;
+use rds_engine::clock::Stopwatch;
 use rds_shared::push::delivery::{Envelope, EventId};
 use rds_shared::push::event_type::EventType;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
-use rds_store::push::journal::read;
+use rds_store::webhooks::deliveries::{Capacity, Claimed};
 use rds_store::webhooks::fanout as table;
 use rds_store::webhooks::fanout::{OfVersion, Operation, OutboundEvent, Wanted};
 use rds_store::{Db, StoreError};
@@ -17,38 +24,42 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// Maximum operations of one step.
 const OPERATIONS: i64 = 200;
 /// How often the journal is polled.
 const POLL: Duration = Duration::from_millis(100);
-/// Pause after a step that read something: operations within this time are written and committed together.
-const BATCH_DELAY: Duration = Duration::from_millis(20);
+/// Maximum deliveries that a step leases for this process.
+const MAX_LEASED: u32 = 256;
 /// Pause after a failed step.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// The result of a step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Step {
     /// Deliveries enqueued.
     pub enqueued: u64,
+    /// Those of them that are leased to this process.
+    pub leased: Vec<Claimed>,
     /// Whether the journal position advanced.
     pub moved: bool,
     /// Whether the journal has more operations.
     pub more: bool,
+    /// Whether any subscription wants events.
+    pub is_wanted: bool,
 }
 
-/// Fans out the next operations of the journal. If there are none, the step only reads, because taking the lock costs a commit on
-/// disk.
-pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
+/// Fans out the next operations of the journal, and leases new deliveries within `capacity`. If there are no operations, the step only
+/// reads, because taking the lock costs a commit on disk.
+pub async fn step(db: &Db, now: Timestamp, capacity: Capacity) -> Result<Step, StoreError> {
     if !table::is_due(db).await? {
         return Ok(Step::default());
     }
     db.run_tx("webhook_fanout", |tx| {
         Box::pin(async move {
-            let Some(after) = table::lock_position(tx).await? else { return Ok(Step::default()) };
             // The head is read first, so that every subscription made before the head's operations is found by the next query.
-            let head = i64::try_from(read::head(&mut **tx).await?).unwrap_or(i64::MAX);
+            let Some((after, head)) = table::lock_position(tx).await? else { return Ok(Step::default()) };
             if head <= after {
                 return Ok(Step::default());
             }
@@ -59,7 +70,7 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
             if families.is_empty() {
                 // There is no subscription, so nothing up to the head needs to be read.
                 table::advance(tx, head).await?;
-                return Ok(Step { enqueued: 0, moved: true, more: false });
+                return Ok(Step { moved: true, ..Step::default() });
             }
             let stretch = table::behind(tx, after, OPERATIONS, &families).await?;
             // If the journal has no entry although the head is greater, the sequence numbers up to the head were skipped.
@@ -72,9 +83,17 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
                 );
             }
             let events: Vec<OutboundEvent> = stretch.operations.iter().filter_map(outbound_event).collect();
-            let enqueued = if events.is_empty() { 0 } else { table::enqueue(tx, &events, now).await? };
+            let (mut new, mut leased) = (Vec::new(), Vec::new());
+            if !events.is_empty() {
+                new = table::enqueue(tx, &events, now).await?;
+            }
+            let enqueued = new.len() as u64;
+            new.truncate(capacity.deliveries as usize);
+            if !new.is_empty() {
+                leased = table::lease(tx, &events, &new, now, capacity).await?;
+            }
             table::advance(tx, last).await?;
-            Ok(Step { enqueued, moved: true, more: last < head })
+            Ok(Step { enqueued, leased, moved: true, more: last < head, is_wanted: true })
         })
     })
     .await
@@ -148,14 +167,19 @@ pub async fn keep_fanned_out(app: &App) {
         tokio::time::sleep(RETRY_PAUSE).await;
     }
     loop {
-        match step(&app.db, app.clock.now()).await {
-            Ok(Step { enqueued, moved, more }) => {
-                if enqueued > 0 {
-                    app.metrics.webhooks.enqueued.fetch_add(enqueued, Relaxed);
+        match step_and_start(app).await {
+            Ok((step, started)) => {
+                app.metrics.webhooks.enqueued.fetch_add(step.enqueued, Relaxed);
+                if step.enqueued > started {
                     app.webhooks.due();
                 }
-                if !more {
-                    tokio::time::sleep(if moved { BATCH_DELAY } else { POLL }).await;
+                match step {
+                    Step { more: true, .. } => {}
+                    // Without subscriptions, one step for many operations suffices.
+                    Step { moved: true, is_wanted: false, .. } => tokio::time::sleep(POLL).await,
+                    _ => {
+                        let _ = timeout(POLL, app.journal.until_numbered_here()).await;
+                    }
                 }
             }
             // The catalog refresh already logs that the database is unavailable.
@@ -165,5 +189,34 @@ pub async fn keep_fanned_out(app: &App) {
                 tokio::time::sleep(RETRY_PAUSE).await;
             }
         }
+    }
+}
+
+/// Makes a step, and starts the attempts of the deliveries that it leased. Returns the step and the number of attempts.
+///
+/// Both run to their end in a task of their own: if this job is cancelled after the commit, the deliveries are still sent, and need not wait
+/// for the end of their leases.
+async fn step_and_start(app: &App) -> Result<(Step, u64), StoreError> {
+    let (db, now, journal, intake) = (app.db.clone(), app.clock.now(), app.journal.clone(), app.webhooks.intake());
+    let made = tokio::spawn(async move {
+        let mut reserved = intake.as_ref().map(|intake| intake.slots.reserve(MAX_LEASED));
+        let capacity = reserved.as_ref().map_or(Capacity::whole(0), Reservation::capacity);
+        let watch = Stopwatch::start();
+        let mut step = step(&db, now, capacity).await?;
+        if step.enqueued > 0 {
+            journal.lag.record(PushStep::FanOut, watch.micros());
+        }
+        let leased = std::mem::take(&mut step.leased);
+        let started = leased.len() as u64;
+        if let (Some(intake), Some(reserved)) = (intake, &mut reserved) {
+            leased.into_iter().for_each(|claimed| intake.start(reserved.take(false), claimed));
+        }
+        Ok((step, started))
+    });
+    match made.await {
+        Ok(made) => made,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime ends.
+        Err(_) => Ok((Step::default(), 0)),
     }
 }

@@ -2,7 +2,11 @@
 //!
 //! ```text
 //! journal ── fanout ──► deliveries ── claim ──► send ──► complete (schedule, breaker)
+//!                 └─── leased at once ─────────────┘
 //! ```
+//!
+//! The process that numbers operations fans them out at once, leases the new deliveries of endpoints that answer in the same transaction,
+//! and sends them. All other deliveries are claimed: retries, deliveries that found no slot, and those of a process that died.
 //!
 //! | module | content |
 //! |---|---|
@@ -37,7 +41,7 @@ pub mod fanout;
 pub mod reseal;
 pub mod seal;
 pub mod send;
-mod slots;
+pub mod slots;
 pub mod subscriptions;
 pub mod upkeep;
 
@@ -49,7 +53,9 @@ use rds_shared::wire::Timestamp;
 use rds_store::webhooks::SealedSecrets;
 use seal::{Sealer, Unopenable};
 use send::Sender;
-use std::sync::Arc;
+use slots::Intake;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -79,6 +85,11 @@ pub struct Webhooks {
     pub sender: Sender,
     sealer: Option<Arc<Sealer>>,
     due: Notify,
+    /// Whether deliveries may be waiting for a slot.
+    has_backlog: AtomicBool,
+    /// Attempts that were started and are not recorded yet.
+    unrecorded: AtomicUsize,
+    intake: Mutex<Option<Arc<Intake>>>,
 }
 
 impl Webhooks {
@@ -89,6 +100,9 @@ impl Webhooks {
             sender: Sender::new(guard, &config.webhook_authorities, outward.deadline)?,
             sealer: config.master_key.as_ref().and_then(Sealer::new).map(Arc::new),
             due: Notify::new(),
+            has_backlog: AtomicBool::new(false),
+            unrecorded: AtomicUsize::new(0),
+            intake: Mutex::default(),
         })
     }
 
@@ -99,12 +113,22 @@ impl Webhooks {
 
     /// Signals that deliveries may have become due, so that they need not wait for the next poll.
     pub fn due(&self) {
+        self.has_backlog.store(true, Relaxed);
         self.due.notify_one();
     }
 
     /// Waits for the signal of [`Webhooks::due()`].
     pub async fn until_due(&self) {
         self.due.notified().await;
+    }
+
+    /// Where the fan-out hands over deliveries that it has leased; `None` while this process does not deliver.
+    pub fn intake(&self) -> Option<Arc<Intake>> {
+        self.intake.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_intake(&self, intake: Option<Intake>) {
+        *self.intake.lock().unwrap_or_else(PoisonError::into_inner) = intake.map(Arc::new);
     }
 
     /// Decrypts the secrets with which a subscription signs at `now`, by the domain time.

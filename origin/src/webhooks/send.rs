@@ -133,12 +133,12 @@ impl Sender {
         })?;
         let destination = destination(&target);
         if let Some(pooled) = self.pool.take(&destination, &addresses) {
-            match self.over(pooled, request(&target, parcel.clone()).map_err(failed)?, &destination).await {
+            match self.over(pooled, request(&target, &parcel).map_err(failed)?, &destination).await {
                 Err(Broken { is_closed: true }) => {}
                 answered => return answered.map_err(failed),
             }
         }
-        let request = request(&target, parcel).map_err(failed)?;
+        let request = request(&target, &parcel).map_err(failed)?;
         let (stream, peer) = self.connect(&target, &addresses).await?;
         let (requests, connection) =
             http1::Builder::new().max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await.map_err(failed)?;
@@ -247,14 +247,14 @@ fn refused(error: &io::Error) -> AttemptEnd {
     }
 }
 
-fn request(target: &Target, parcel: AttemptRequest) -> Result<Request<Body>, axum::http::Error> {
+fn request(target: &Target, parcel: &AttemptRequest) -> Result<Request<Body>, axum::http::Error> {
     let whole: Uri = target.as_str().parse()?;
     let authority = whole.authority().map_or("", |authority| authority.as_str()).to_owned();
-    let mut request = Request::new(Body::from(parcel.body));
+    let mut request = Request::new(Body::from(parcel.body.clone()));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = whole.path_and_query().map_or("/", |target| target.as_str()).parse()?;
     request.headers_mut().insert(HOST, HeaderValue::try_from(authority)?);
-    for (name, value) in parcel.headers {
+    for (name, value) in &parcel.headers {
         request.headers_mut().insert(HeaderName::from_static(name), HeaderValue::try_from(value)?);
     }
     Ok(request)

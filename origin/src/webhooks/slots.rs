@@ -4,7 +4,8 @@
 //! latest attempt failed takes a slow slot from the start. Once more than half of the slow slots are taken, each subscription is
 //! limited to one attempt.
 
-use rds_store::webhooks::deliveries::Capacity;
+use rds_store::webhooks::deliveries::{Capacity, Claimed};
+use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,24 +38,68 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// How many deliveries may be claimed, up to `most`.
-    pub fn capacity(&self, most: u32) -> Capacity {
+    /// Reserves up to `most` free prompt slots, for deliveries that are then claimed.
+    pub fn reserve(&self, most: u32) -> Reservation {
         let free = |semaphore: &Semaphore| u32::try_from(semaphore.available_permits()).unwrap_or(u32::MAX);
-        let whole = Capacity::whole(most.min(free(&self.prompt)));
+        // Another task may take slots at the same time; then this one gets none, and tries again later.
+        let prompt = self.prompt.clone().try_acquire_many_owned(most.min(free(&self.prompt))).ok();
+        let whole = Capacity::whole(prompt.as_ref().map_or(0, |permits| permits.num_permits().try_into().unwrap_or(0)));
         let slow = free(&self.slow);
-        Capacity {
+        let capacity = Capacity {
             each: if slow < SLOW_SLOTS as u32 / 2 { 1 } else { whole.each },
             // Every claimed delivery may need a slow slot; failing endpoints get attempts only if there are enough for all.
             each_failing: if slow < whole.deliveries { 0 } else { whole.each_failing },
             ..whole
-        }
+        };
+        Reservation { slots: self.clone(), prompt, capacity }
+    }
+}
+
+/// Reserved prompt slots. Those that are not taken are free again when this is dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    slots: Slots,
+    prompt: Option<OwnedSemaphorePermit>,
+    capacity: Capacity,
+}
+
+impl Reservation {
+    /// How many deliveries may be claimed.
+    pub fn capacity(&self) -> Capacity {
+        self.capacity
     }
 
-    /// Takes a slot for an attempt for which there was [`capacity`](Self::capacity).
-    pub fn take(&self, is_failing: bool) -> Slot {
-        let capacity = if is_failing { &self.slow } else { &self.prompt };
-        let permit = capacity.clone().try_acquire_owned().ok();
-        Slot { permit, slow: (!is_failing).then(|| self.slow.clone()), moment: self.moment }
+    /// Takes a slot for an attempt for which there is [`capacity`](Self::capacity).
+    pub fn take(&mut self, is_failing: bool) -> Slot {
+        let Slots { slow, moment, .. } = &self.slots;
+        let permit = match is_failing {
+            true => slow.clone().try_acquire_owned().ok(),
+            false => self.prompt.as_mut().and_then(|permits| permits.split(1)),
+        };
+        Slot { permit, slow: (!is_failing).then(|| slow.clone()), moment: *moment }
+    }
+}
+
+/// Starts attempts of deliveries that were leased elsewhere than in the claim. It exists while this process delivers.
+pub struct Intake {
+    pub slots: Slots,
+    start: Box<dyn Fn(Slot, Claimed) + Send + Sync>,
+}
+
+impl Intake {
+    pub fn new(slots: Slots, start: impl Fn(Slot, Claimed) + Send + Sync + 'static) -> Self {
+        Intake { slots, start: Box::new(start) }
+    }
+
+    /// Starts the attempt of a delivery that this process has leased.
+    pub fn start(&self, slot: Slot, claimed: Claimed) {
+        (self.start)(slot, claimed);
+    }
+}
+
+impl fmt::Debug for Intake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Intake").field("slots", &self.slots).finish_non_exhaustive()
     }
 }
 
@@ -99,24 +144,32 @@ mod tests {
         let slots = Slots { moment: Duration::ZERO, ..Slots::default() };
         let mut hanging = JoinSet::new();
         let mut hang = |n, is_failing| {
-            assert!(slots.capacity(64).deliveries > 0);
             (0..n).for_each(|_| {
-                hanging.spawn(slots.take(is_failing).hold(pending::<()>()));
+                let mut reserved = slots.reserve(64);
+                assert!(reserved.capacity().deliveries > 0);
+                hanging.spawn(reserved.take(is_failing).hold(pending::<()>()));
             });
         };
         hang(PROMPT_SLOTS, false);
-        assert_eq!(slots.capacity(64).deliveries, 0, "all prompt slots are taken");
+        assert_eq!(slots.reserve(64).capacity().deliveries, 0, "all prompt slots are taken");
         until_prompt(&slots, 0).await;
-        assert_eq!(slots.capacity(64), Capacity::whole(64), "the attempts have moved to slow slots");
+        assert_eq!(slots.reserve(64).capacity(), Capacity::whole(64), "the attempts have moved to slow slots");
         hang(1, true);
         let narrow = Capacity { each: 1, ..Capacity::whole(64) };
-        assert_eq!(slots.capacity(64), narrow, "half of the slow slots are taken: one attempt per subscription");
+        assert_eq!(
+            slots.reserve(64).capacity(),
+            narrow,
+            "half of the slow slots are taken: one attempt per subscription"
+        );
         hang(PROMPT_SLOTS - 1, false);
         until_prompt(&slots, 0).await;
-        assert_eq!(slots.capacity(64), Capacity { each_failing: 0, ..narrow }, "the slow slots are full");
+        assert_eq!(slots.reserve(64).capacity(), Capacity { each_failing: 0, ..narrow }, "the slow slots are full");
         hang(PROMPT_SLOTS, false);
-        assert_eq!(slots.capacity(64).deliveries, 0, "the prompt slots are full too");
+        assert_eq!(slots.reserve(64).capacity().deliveries, 0, "the prompt slots are full too");
         hanging.shutdown().await;
-        assert_eq!(slots.capacity(64), Capacity::whole(64), "ended attempts free their slots");
+        let held = slots.reserve(PROMPT_SLOTS as u32);
+        assert_eq!(slots.reserve(64).capacity().deliveries, 0, "all prompt slots are reserved");
+        drop(held);
+        assert_eq!(slots.reserve(64).capacity(), Capacity::whole(64), "ended attempts free their slots");
     }
 }

@@ -79,12 +79,13 @@ fn too_large(cap: usize) -> ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::frame::Frame;
     use crate::stream::body::EventBody;
 
     /// A body that sends one chunk and then stalls.
     fn stopping() -> Body {
-        Body::new(EventBody::new(|out| async move {
-            out.send(Bytes::from_static(b"half")).await;
+        Body::new(EventBody::new(Default::default(), |out| async move {
+            out.send(Frame::new(b"half")).await;
             std::future::pending().await
         }))
     }

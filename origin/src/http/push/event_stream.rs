@@ -62,7 +62,7 @@ pub async fn open(
     let start = Window { floor: extent.floor, tail: extent.tail, jumps: &extent.jumps }.start(resume);
     streams.meters.opened.fetch_add(1, Relaxed);
     let (delivering, subscription) = (sources.clone(), Subscription { vault, asked, start, extent, lease });
-    let body = EventBody::new(|out| deliver(delivering, subscription, out));
+    let body = EventBody::new(sources.journal.clone(), |out| deliver(delivering, subscription, out));
     // HTTP/1.0 has no chunked encoding, so such a body ends when the connection closes.
     call.through.line.streams((head.version == Version::HTTP_11).then(|| body.source()));
     Ok(Answer::events(Some(body)))

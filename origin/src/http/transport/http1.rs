@@ -168,8 +168,8 @@ async fn converse<A, F>(
 mod tests {
     use super::*;
     use crate::http::transport::listener_limits::Bounds;
+    use crate::journal::frame::Frame;
     use crate::stream::body::EventBody;
-    use axum::body::Bytes;
     use rds_engine::clock::Stopwatch;
     use std::sync::atomic::Ordering::Relaxed;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -195,12 +195,12 @@ mod tests {
 
     /// A stream of two frames; the second waits for `gate` if there is one.
     fn two_frames(line: &ConnectionState, gate: Option<Arc<Notify>>) -> Response {
-        let body = EventBody::new(|out| async move {
-            out.send(Bytes::from_static(b"one")).await;
+        let body = EventBody::new(Arc::default(), |out| async move {
+            out.send(Frame::new(b"one")).await;
             if let Some(gate) = gate {
                 gate.notified().await;
             }
-            out.send(Bytes::from_static(b"two")).await;
+            out.send(Frame::new(b"two")).await;
         });
         line.streams(Some(body.source()));
         Response::new(Body::new(body))

@@ -1,6 +1,5 @@
 //! HTTP/1.1 connections with time limits, and the limits on connections and on bytes in memory.
 
-pub mod chunked;
 pub mod connection_state;
 pub mod connections;
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Streams whose response has begun: as tasks that write their frames, until the threads of live streams take them over.
 
-use crate::http::transport::chunked::chunk;
 use crate::http::transport::connections::ConnectionSlot;
 use crate::http::transport::live::{HandedBack, LiveConnection, LiveStreams};
 use crate::http::transport::socket::Socket;
+use crate::journal::frame::LAST_CHUNK;
 use crate::stream::body::FrameStream;
 use crate::stream::delivery::{LiveStream, resume};
 use axum::body::Bytes;
+use rds_engine::clock::Stopwatch;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ async fn go_on(live: Option<Arc<LiveStreams>>, handed: HandedBack) {
     if socket.write_all(&rest).await.is_err() {
         return;
     }
-    let frames = FrameStream::new(|out| resume(*stream, has_stalled, out));
+    let frames = FrameStream::new(stream.sources.journal.clone(), |out| resume(*stream, has_stalled, out));
     if let (Ok(Some(poured)), Some(live)) = (pour(socket, frames, live.is_some()).await, live) {
         keep(live, slot, poured, write_timeout);
     }
@@ -70,7 +71,7 @@ pub(in crate::http) async fn pour(
         frames.allow_live();
     }
     loop {
-        let mut out = Vec::new();
+        let mut out = Output::default();
         let is_over = poll_fn(|cx| {
             // The client sends nothing more; the socket is read only to notice that it has disconnected.
             if let Poll::Ready(gone) = socket.poll_gone(cx) {
@@ -78,7 +79,7 @@ pub(in crate::http) async fn pour(
             }
             while out.len() < WRITE_BYTES {
                 match frames.poll_frame(cx) {
-                    Poll::Ready(Some(frame)) => chunk(&frame, &mut out),
+                    Poll::Ready(Some(frame)) => out.push(frame.chunk()),
                     Poll::Ready(None) => return Poll::Ready(Ok(true)),
                     Poll::Pending if out.is_empty() => return Poll::Pending,
                     Poll::Pending => break,
@@ -89,14 +90,50 @@ pub(in crate::http) async fn pour(
         .await?;
         let live = if is_over { frames.take_live() } else { None };
         if is_over && live.is_none() {
-            out.extend_from_slice(b"0\r\n\r\n");
+            out.push(&Bytes::from_static(LAST_CHUNK));
         }
-        socket.write_all(&out).await?;
+        let writing = Stopwatch::start();
+        socket.write_all(out.bytes()).await?;
+        if !out.is_empty() {
+            frames.written(writing);
+        }
         if let Some(stream) = live {
             return Ok(Some((socket, stream)));
         }
         if is_over {
             return socket.shutdown().await.map(|()| None);
         }
+    }
+}
+
+/// Chunks for one write. A single chunk is shared with other streams; only several are copied, into one buffer.
+#[derive(Default)]
+struct Output {
+    first: Bytes,
+    all: Vec<u8>,
+}
+
+impl Output {
+    fn push(&mut self, chunk: &Bytes) {
+        if self.first.is_empty() {
+            self.first = chunk.clone();
+            return;
+        }
+        if self.all.is_empty() {
+            self.all.extend_from_slice(&self.first);
+        }
+        self.all.extend_from_slice(chunk);
+    }
+
+    fn bytes(&self) -> &[u8] {
+        if self.all.is_empty() { &self.first } else { &self.all }
+    }
+
+    fn len(&self) -> usize {
+        self.bytes().len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_empty()
     }
 }

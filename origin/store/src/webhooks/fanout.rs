@@ -1,9 +1,15 @@
 //! From the journal to deliveries: the reads and writes of one fan-out step.
 
-use crate::decode::{Joined, OuterJoined};
+use crate::decode::{DbEventId, Joined, OuterJoined};
+use crate::webhooks::SealedSecrets;
+use crate::webhooks::deliveries::{Capacity, Claimed, LEASE_SECONDS};
 use crate::{At, Db, StoreError, Tx};
+use bytes::Bytes;
+use rds_shared::push::delivery::EventId;
+use rds_shared::push::schedule::Attempt;
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
+use std::collections::HashMap;
 
 /// An operation of the journal, as captured.
 #[derive(Debug, Clone, FromRow)]
@@ -45,10 +51,12 @@ pub async fn is_due(db: &Db) -> Result<bool, StoreError> {
     Ok(sqlx::query_scalar(sql).fetch_one(&db.pool).await?)
 }
 
-/// The fan-out's position, locked for this transaction; `None` while another process holds the lock.
-pub async fn lock_position(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
-    let sql = "SELECT position FROM journal_consumer WHERE name = 'webhooks' FOR UPDATE SKIP LOCKED";
-    Ok(sqlx::query_scalar(sql).fetch_optional(&mut **tx).await?)
+/// The fan-out's position, locked for this transaction, and the journal's head; `None` while another process holds the lock.
+pub async fn lock_position(tx: &mut Tx<'_>) -> Result<Option<(i64, i64)>, StoreError> {
+    let sql = "
+        -- webhook_fanout_position
+        SELECT c.position, s.head FROM journal_consumer c, journal_state s WHERE c.name = 'webhooks' FOR UPDATE OF c SKIP LOCKED";
+    Ok(sqlx::query_as(sql).fetch_optional(&mut **tx).await?)
 }
 
 /// The events that any subscription wants.
@@ -148,10 +156,10 @@ pub struct OutboundEvent {
     pub body: String,
 }
 
-/// Inserts events and one delivery per event and subscription that wants it; returns the number of new deliveries.
+/// Inserts events and one delivery per event and subscription that wants it; returns the ids of the new deliveries, in ascending order.
 ///
 /// A subscription does not receive events that were numbered before its creation, and none while it is disabled.
-pub async fn enqueue(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
+pub async fn enqueue(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Timestamp) -> Result<Vec<i64>, StoreError> {
     let column = |of: fn(&OutboundEvent) -> &str| events.iter().map(of).collect::<Vec<_>>();
     let ids = column(|event| &event.event_id);
     let sql = "
@@ -178,17 +186,102 @@ pub async fn enqueue(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Timestamp) 
         FROM webhook_event e JOIN webhook_subscription s ON e.event_type = ANY(s.families)
         WHERE e.event_id = ANY($1) AND s.basket_id IS NULL AND s.status <> 'disabled' AND s.since_seq < e.seq
         ORDER BY e.seq, s.id
-        ON CONFLICT (subscription_id, event) DO NOTHING";
-    let generic = sqlx::query(sql).bind(&ids).bind(At(now)).execute(&mut **tx).await?.rows_affected();
-    Ok(generic + enqueue_of_baskets(tx, events, now).await?)
+        ON CONFLICT (subscription_id, event) DO NOTHING
+        RETURNING id";
+    let mut made: Vec<i64> = sqlx::query_scalar(sql).bind(&ids).bind(At(now)).fetch_all(&mut **tx).await?;
+    made.extend(enqueue_of_baskets(tx, events, now).await?);
+    Ok(made)
 }
 
-/// Inserts the deliveries of basket subscriptions, which select events by basket and version.
-async fn enqueue_of_baskets(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
+/// Leases the `new` deliveries of these events to this process, within the capacity, for subscriptions whose latest attempt did not fail.
+///
+/// A subscription with earlier deliveries that wait is left to [`claim`](super::deliveries::claim). Subscriptions are locked as there, so that all
+/// processes together never exceed a subscription's limit.
+pub async fn lease(
+    tx: &mut Tx<'_>,
+    events: &[OutboundEvent],
+    new: &[i64],
+    now: Timestamp,
+    capacity: Capacity,
+) -> Result<Vec<Claimed>, StoreError> {
+    let first = new.first().copied().unwrap_or_default();
+    // The number of leases is only needed up to the limit. The literal limit leads to a plain index scan, which skips deleted leases the next
+    // time; there are many of these, because each lease lives for milliseconds.
+    let sql = "
+        -- lease_new_webhook_deliveries
+        WITH new AS MATERIALIZED (
+            SELECT d.id, d.subscription_id, d.event, row_number() OVER (PARTITION BY d.subscription_id ORDER BY d.id) AS place
+            FROM webhook_delivery d WHERE d.id = ANY($1)
+        ), picked AS (
+            SELECT new.id AS delivery_id, s.id, e.event_id, s.url, s.secret, s.previous_secret, s.previous_until
+            FROM new JOIN webhook_event e ON e.id = new.event JOIN webhook_subscription s ON s.id = new.subscription_id
+            WHERE s.failure_count = 0 AND (s.status = 'active' OR s.status = 'paused' AND s.paused_until <= $2)
+              AND new.place <= $3::bigint - (SELECT count(*) FROM (
+                  SELECT FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp() LIMIT 8) AS leases)
+              AND NOT EXISTS (
+                  SELECT FROM webhook_delivery d
+                  WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.attempt = 1 AND d.due <= $2 AND d.id < $6
+                    AND NOT EXISTS (SELECT FROM webhook_lease l WHERE l.delivery_id = d.id AND l.until > clock_timestamp()))
+            LIMIT $4
+            FOR NO KEY UPDATE OF s SKIP LOCKED
+        ), given AS MATERIALIZED (
+            SELECT picked.*, nextval('webhook_lease_token') AS token FROM picked
+        ), leased AS (
+            INSERT INTO webhook_lease (delivery_id, subscription_id, token, until)
+            SELECT delivery_id, id, token, clock_timestamp() + make_interval(secs => $5) FROM given
+        )
+        SELECT * FROM given";
+    let leased: Vec<Leased> = sqlx::query_as(sql)
+        .bind(new) // $1 delivery ids
+        .bind(At(now)) // $2 paused_until, due
+        .bind(capacity.each)
+        .bind(i64::from(capacity.deliveries))
+        .bind(f64::from(LEASE_SECONDS))
+        .bind(first)
+        .fetch_all(&mut **tx)
+        .await?;
+    let bodies: HashMap<&str, Bytes> =
+        events.iter().map(|event| (event.event_id.as_str(), Bytes::from(event.body.clone()))).collect();
+    let claimed = |leased: Leased| {
+        let Leased { id, subscription, token, event_id, url, secrets } = leased;
+        let (attempt, body) = (Attempt::FIRST, bodies.get(event_id.as_str())?.clone());
+        Some(Claimed {
+            id,
+            subscription,
+            token,
+            lapses: 0,
+            attempt,
+            due: now,
+            event_id,
+            body,
+            url,
+            secrets,
+            is_failing: false,
+        })
+    };
+    Ok(leased.into_iter().filter_map(claimed).collect())
+}
+
+#[derive(FromRow)]
+struct Leased {
+    #[sqlx(rename = "delivery_id")]
+    id: i64,
+    #[sqlx(rename = "id")]
+    subscription: i64,
+    token: i64,
+    #[sqlx(try_from = "DbEventId")]
+    event_id: EventId,
+    url: String,
+    #[sqlx(flatten)]
+    secrets: SealedSecrets,
+}
+
+/// Inserts the deliveries of basket subscriptions, which select events by basket and version; returns their ids.
+async fn enqueue_of_baskets(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Timestamp) -> Result<Vec<i64>, StoreError> {
     let of_version: Vec<(&str, &OfVersion)> =
         events.iter().filter_map(|event| Some((event.event_id.as_str(), event.version.as_ref()?))).collect();
     if of_version.is_empty() {
-        return Ok(0);
+        return Ok(Vec::new());
     }
     let sql = "
         -- webhook_deliveries_of_basket_events
@@ -200,14 +293,15 @@ async fn enqueue_of_baskets(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Time
             AND s.pinned_version_id IS NOT DISTINCT FROM CASE WHEN t.is_for_pinned THEN t.version_id END
         WHERE s.status <> 'disabled' AND s.since_seq < e.seq
         ORDER BY e.seq, s.id
-        ON CONFLICT (subscription_id, event) DO NOTHING";
-    let query = sqlx::query(sql)
+        ON CONFLICT (subscription_id, event) DO NOTHING
+        RETURNING id";
+    let query = sqlx::query_scalar(sql)
         .bind(of_version.iter().map(|(event_id, _)| *event_id).collect::<Vec<_>>())
         .bind(of_version.iter().map(|(_, of)| of.basket_id.as_str()).collect::<Vec<_>>())
         .bind(of_version.iter().map(|(_, of)| of.version_id.as_str()).collect::<Vec<_>>())
         .bind(of_version.iter().map(|(_, of)| of.is_for_pinned).collect::<Vec<_>>())
         .bind(At(now)); // $5 due, created_at
-    Ok(query.execute(&mut **tx).await?.rows_affected())
+    Ok(query.fetch_all(&mut **tx).await?)
 }
 
 /// A Postgres array literal: arrays of arrays cannot be bound.

@@ -283,7 +283,7 @@ async fn a_snapshot_with_a_withheld_chain_is_not_served() {
     listener.listen_all([publication::CHANNEL, tags::CHANNEL]).await.unwrap();
     test.ingest(&chain(false, "2026-11-20T23:59:00Z")).await;
     let notice = listener.recv().await.unwrap();
-    jobs::wake(&test.app, None, Some(notice.channel()));
+    jobs::wake(&test.app, None, Some((notice.channel(), notice.payload())));
     timeout(Duration::ZERO, test.app.graph.signalled()).await.expect("the graph hears of it without being asked");
     follow::refresh(&test.app).await.unwrap();
     assert_eq!(get(&test, &one(0)).await.status, StatusCode::SERVICE_UNAVAILABLE);

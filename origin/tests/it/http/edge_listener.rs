@@ -117,7 +117,7 @@ async fn a_head_is_judged_before_a_byte_of_its_body_is_read() {
     let mut sent = sent(&Principal::Anonymous.to_json(), ("POST", "/v1/vaults/batch"), b"{}", &[], wall());
     sent.request.headers_mut().insert(headers::IDEMPOTENCY_KEY, "added".parse().unwrap());
     // A body that never arrives: a handler that waits for it never answers.
-    *sent.request.body_mut() = Body::new(EventBody::new(|_| std::future::pending()));
+    *sent.request.body_mut() = Body::new(EventBody::new(Default::default(), |_| std::future::pending()));
     let reply = test.ask(sent.request).await;
     assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "an added header is not the edge's");
 }

@@ -52,16 +52,19 @@ async fn f1_an_operation_that_commits_late_gets_the_next_number_at_its_commit() 
     run(&mut slow, "BEGIN").await;
     append(&mut slow, "slow").await;
     append(&mut quick, "first").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(1));
     append(&mut quick, "second").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
-    assert!(!journal::is_due(&mut turn).await.unwrap(), "an open transaction is not waited for");
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(1));
+    assert_eq!(
+        journal::tick(&mut turn, NOW).await.unwrap().tick,
+        Tick::Numbered(0),
+        "an open transaction is not waited for"
+    );
     run(&mut slow, "COMMIT").await;
     append(&mut quick, "third").await;
-    assert!(journal::is_due(&mut turn).await.unwrap());
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(2));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(2));
     assert_eq!(numbered(&facts.db.pool).await, in_order(&["first", "second", "slow", "third"]));
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(0), "numbered only once");
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(0), "numbered only once");
 }
 
 #[tokio::test]
@@ -72,12 +75,12 @@ async fn f1_a_transaction_that_began_early_and_writes_late_is_not_missed() {
     run(&mut early, "SELECT pg_current_xact_id()").await;
     for round in 0..5 {
         append(&mut quick, &format!("quick {round}")).await;
-        assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+        assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(1));
     }
     append(&mut early, "early").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(0));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(0));
     run(&mut early, "COMMIT").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(1));
     assert_eq!(numbered(&facts.db.pool).await.last().unwrap(), &(6, "early".to_owned()));
 }
 
@@ -88,10 +91,10 @@ async fn f2_a_rolled_back_operation_gets_no_number_and_leaves_no_hole() {
     append(&mut one, "before").await;
     run(&mut one, "BEGIN").await;
     append(&mut one, "undone").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(1));
     run(&mut one, "ROLLBACK").await;
     append(&mut one, "after").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(1));
     assert_eq!(numbered(&facts.db.pool).await, in_order(&["before", "after"]));
 }
 
@@ -107,9 +110,9 @@ async fn f3_operations_of_a_savepoint_are_numbered_once_or_not_at_all() {
     append(&mut one, "kept").await;
     run(&mut one, "RELEASE b").await;
     append(&mut one, "last").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(0));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(0));
     run(&mut one, "COMMIT").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(2));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(2));
     assert_eq!(numbered(&facts.db.pool).await, in_order(&["kept", "last"]));
 }
 
@@ -127,18 +130,17 @@ async fn f4_an_old_transaction_delays_nobody_and_a_tick_reads_only_new_rows() {
          SELECT '2026-11-21', 'published', 'quick', '{}', '{1}', '{}' FROM generate_series(1, 5000)",
     )
     .await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(5_000));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(5_000));
     run(&mut quick, "ANALYZE push_operation").await;
     let before = rows_read(&mut turn).await;
     for _ in 0..3 {
         append(&mut quick, "more").await;
-        assert!(journal::is_due(&mut turn).await.unwrap());
-        assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+        assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(1));
     }
     let read = rows_read(&mut turn).await - before;
     assert!(read < 50, "{read} rows read to number three");
     run(&mut old, "COMMIT").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(1));
     assert_eq!(numbered(&facts.db.pool).await.last().unwrap(), &(5_004, "old".to_owned()));
 }
 
@@ -151,11 +153,11 @@ async fn f6_a_sequencer_that_freezes_with_the_lock_loses_it_and_does_no_harm_whe
     append(&mut one, "first").await;
     run(&mut frozen, "BEGIN").await;
     run(&mut frozen, "SELECT FROM journal_state FOR UPDATE").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Taken, "a tick does not wait for the lock");
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Taken, "a tick does not wait for the lock");
     let mut waiting = connect(&facts).await;
     let frozen_for = Stopwatch::start();
     eventually("the lock is free again", async || {
-        matches!(journal::tick(&mut waiting, NOW).await.unwrap(), Tick::Numbered(1))
+        matches!(journal::tick(&mut waiting, NOW).await.unwrap().tick, Tick::Numbered(1))
     })
     .await;
     assert!(
@@ -164,7 +166,7 @@ async fn f6_a_sequencer_that_freezes_with_the_lock_loses_it_and_does_no_harm_whe
     );
     assert!(sqlx::query("UPDATE journal_state SET head = 77").execute(&mut frozen).await.is_err());
     append(&mut one, "second").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap().tick, Tick::Numbered(1));
     assert_eq!(numbered(&facts.db.pool).await, in_order(&["first", "second"]));
 }
 

@@ -4,6 +4,7 @@ pub mod journal_numbers;
 pub mod journal_pasts;
 pub mod journal_restores;
 pub mod journal_retention;
+pub mod lag;
 pub mod stream_admission;
 pub mod stream_bounds;
 pub mod stream_cursors;

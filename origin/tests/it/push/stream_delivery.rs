@@ -348,7 +348,8 @@ async fn a_thousand_streams_share_one_encoding_of_each_frame() {
     // All sent frames are the ring's twenty, which are shared and not copied.
     assert_eq!((test.app.journal.ring.size().0, test.app.streams.meters.pages.load(Relaxed)), (20, 0));
     eventually("all frames are counted", async || test.app.streams.meters.frames.load(Relaxed) == 20_000).await;
-    let encoded =
-        || test.app.journal.ring.after(0, None, 20).unwrap().frames.into_iter().map(|(_, frame)| frame.as_ptr());
+    let encoded = || {
+        test.app.journal.ring.after(0, None, 20).unwrap().frames.into_iter().map(|(_, frame)| frame.chunk().as_ptr())
+    };
     assert!(encoded().eq(encoded()));
 }

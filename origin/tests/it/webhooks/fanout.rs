@@ -7,6 +7,7 @@ use rds_shared::push::delivery::EventId;
 use rds_shared::push::signature::SigningSecrets;
 use rds_shared::wire::Timestamp;
 use rds_store::StoreError;
+use rds_store::webhooks::deliveries::Capacity;
 use rds_store::webhooks::fanout as webhook_fanout;
 use serde_json::json;
 
@@ -164,14 +165,14 @@ async fn w2_a_crash_during_fan_out_loses_nothing_and_repeats_nothing() {
     for _ in 0..2 {
         // The effect of a process that dies before its commit: the transaction is rolled back.
         let mut tx = world.app().db.pool.begin().await.unwrap();
-        let after = webhook_fanout::lock_position(&mut tx).await.unwrap().expect("the lock is free again");
+        let (after, _) = webhook_fanout::lock_position(&mut tx).await.unwrap().expect("the lock is free again");
         let families = webhook_fanout::wanted(&mut tx).await.unwrap().families;
         let stretch = webhook_fanout::behind(&mut tx, after, 10, &families).await.unwrap();
         assert_eq!((stretch.operations.len(), stretch.lost), (2, 0));
         webhook_fanout::advance(&mut tx, stretch.last.unwrap()).await.unwrap();
         tx.rollback().await.unwrap();
     }
-    assert_eq!(fanout::step(&world.app().db, now).await.unwrap().enqueued, 2);
+    assert_eq!(fanout::step(&world.app().db, now, Capacity::whole(0)).await.unwrap().enqueued, 2);
     // Only the consumer's position is restored: the same events are read again, under the same ids.
     sqlx::query("update journal_consumer set position = 0").execute(&world.app().db.pool).await.unwrap();
     assert_eq!(world.fan_out().await, 0);
@@ -192,7 +193,7 @@ async fn racing_processes_fan_each_event_out_once() {
     let mut racing = tokio::task::JoinSet::new();
     for _ in 0..6 {
         let (db, now) = (world.app().db.clone(), world.app().clock.now());
-        racing.spawn(async move { Ok::<_, StoreError>(fanout::step(&db, now).await?.enqueued) });
+        racing.spawn(async move { Ok::<_, StoreError>(fanout::step(&db, now, Capacity::whole(4)).await?.enqueued) });
     }
     let enqueued: u64 = racing.join_all().await.into_iter().map(Result::unwrap).sum();
     assert_eq!((enqueued, world.count("select count(*) from webhook_delivery").await), (60, 60));

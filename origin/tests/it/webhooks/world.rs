@@ -12,6 +12,7 @@ use rds_shared::access::{Plan, Principal};
 use rds_shared::push::signature::Secret;
 use rds_store::push::journal;
 use rds_store::push::operations::{self, OperationRow};
+use rds_store::webhooks::deliveries::Capacity;
 use rds_store::webhooks::fanout as webhook_fanout;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -134,6 +135,16 @@ impl World {
 
     /// Captures one operation of the event type `family` about these chains, and numbers it.
     pub async fn happens_on(&self, chains: &[i64], family: &str, title: &str) {
+        self.captured_on(chains, family, title).await;
+        self.number().await;
+    }
+
+    /// Captures one operation of the event type `family`, for a service that numbers by itself.
+    pub async fn captured(&self, family: &str, title: &str) {
+        self.captured_on(&[], family, title).await;
+    }
+
+    async fn captured_on(&self, chains: &[i64], family: &str, title: &str) {
         let row = OperationRow {
             family: Some(family.parse().unwrap()),
             stream_op: Some("published"),
@@ -151,7 +162,6 @@ impl World {
             })
             .await
             .unwrap();
-        self.number().await;
     }
 
     /// Numbers the captured operations.
@@ -162,7 +172,7 @@ impl World {
 
     /// Fans out the journal's new operations. Returns the number of new deliveries.
     pub async fn fan_out(&self) -> u64 {
-        fanout::step(&self.app().db, self.app().clock.now()).await.unwrap().enqueued
+        fanout::step(&self.app().db, self.app().clock.now(), Capacity::whole(0)).await.unwrap().enqueued
     }
 
     /// Makes every attempt that is due. Returns their number.

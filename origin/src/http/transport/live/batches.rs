@@ -1,9 +1,9 @@
 //! The frames after a position as chunks of HTTP/1.1, encoded once for all streams at the same position with the same filter.
 
-use crate::http::transport::chunked::chunk;
-use crate::journal::ring::Ring;
+use crate::journal::ring::{Batch, Ring};
 use crate::stream::delivery::BATCH_FRAMES;
 use axum::body::Bytes;
+use rds_engine::clock::Stopwatch;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,6 +20,20 @@ pub struct Chunks {
     pub upto: u64,
     /// Whether more frames follow.
     pub more: bool,
+    /// Age of the first frame in the ring; `None` without frames.
+    pub age: Option<Stopwatch>,
+    /// That age in microseconds when the latest stream had taken the frames.
+    pub taken: u64,
+}
+
+impl Chunks {
+    /// The times in microseconds that the frames waited for a stream which has just taken them, and that it took to write them; `None` without
+    /// frames. One reading of the clock serves both the end of this write and the start of the next.
+    pub fn lag(&mut self) -> Option<[u64; 2]> {
+        let (waited, now) = (self.taken, self.age?.micros());
+        self.taken = now;
+        Some([waited, now.saturating_sub(waited)])
+    }
 }
 
 /// The filters of a thread's streams, each with a number and with how many streams have it.
@@ -72,24 +86,28 @@ impl Batches {
     }
 
     /// The chunks after `at` for this filter; `None` if the ring no longer contains them.
-    pub fn after(&mut self, ring: &Ring, filter: u32, vault: Option<&str>, at: u64) -> Option<&Chunks> {
-        self.0.entry((filter, at)).or_insert_with(|| chunks(ring, vault, at)).as_ref()
+    pub fn after(&mut self, ring: &Ring, filter: u32, vault: Option<&str>, at: u64) -> Option<&mut Chunks> {
+        self.0.entry((filter, at)).or_insert_with(|| chunks(ring, vault, at)).as_mut()
     }
 }
 
 fn chunks(ring: &Ring, vault: Option<&str>, at: u64) -> Option<Chunks> {
     let batch = ring.after(at, vault, BATCH_FRAMES)?;
-    let mut bytes = Vec::new();
-    for (_, frame) in &batch.frames {
-        chunk(frame, &mut bytes);
-    }
+    let bytes = match &batch.frames[..] {
+        // A single frame is shared with the ring.
+        [(_, only)] => only.chunk().clone(),
+        frames => frames.iter().map(|(_, frame)| &frame.chunk()[..]).collect::<Vec<_>>().concat().into(),
+    };
     let last = batch.frames.last().map_or(at, |(seq, _)| *seq);
-    Some(Chunks { bytes: bytes.into(), frames: batch.frames.len() as u64, last, upto: batch.upto, more: batch.more })
+    let Batch { upto, more, age, .. } = batch;
+    let taken = age.map_or(0, |age| age.micros());
+    Some(Chunks { bytes, frames: batch.frames.len() as u64, last, upto, more, age, taken })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::frame::Frame;
     use crate::journal::ring::Slot;
 
     #[test]
@@ -98,8 +116,9 @@ mod tests {
         let vaults = ["a", "b"].map(Arc::<str>::from);
         let slot = |seq: u64| Slot {
             seq,
-            frame: Some(Bytes::from(format!("f{seq}"))),
+            frame: Some(Frame::new(format!("f{seq}").as_bytes())),
             vaults: [vaults[(seq % 2) as usize].to_string()].into(),
+            age: Stopwatch::start(),
         };
         ring.append((1..=40).map(slot));
         let (a, b) = (filters.add(Some(&vaults[0])), filters.add(Some(&vaults[1])));

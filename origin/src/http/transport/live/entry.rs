@@ -2,8 +2,9 @@
 
 use super::batches::Batches;
 use super::wheel::TICK_MILLIS;
-use crate::http::transport::chunked::chunk;
 use crate::http::transport::connections::ConnectionSlot;
+use crate::journal::frame::{Frame, LAST_CHUNK};
+use crate::metrics::lag::PushStep;
 use crate::stream::delivery::{CHECKPOINT_DELAY, LiveStream, STALLED_MICROS, StreamSources};
 use crate::stream::silence::silence_left;
 use axum::body::Bytes;
@@ -89,6 +90,14 @@ impl Entry {
             if self.send(bytes, now) == Fate::Gone {
                 return Fate::Gone;
             }
+            if let Some([waited, writing]) = chunks.lag() {
+                let lag = &sources.journal.lag;
+                lag.record(PushStep::Wake, waited);
+                // What the socket has not accepted is written later.
+                if self.pending.is_none() {
+                    lag.record(PushStep::Write, writing);
+                }
+            }
             self.note_skipped(now);
             return if more && self.pending.is_none() { Fate::HasMore } else { Fate::Stays };
         }
@@ -123,14 +132,11 @@ impl Entry {
         let stream = &mut self.stream;
         if stream.passing.is_some_and(|passing| passing.elapsed() >= CHECKPOINT_DELAY) {
             (stream.announced, stream.passing) = (stream.at, None);
-            let mut bytes = Vec::new();
-            chunk(&frames::checkpoint(Cursor::new(stream.at)), &mut bytes);
-            return self.send(bytes.into(), now);
+            let frame = Frame::new(&frames::checkpoint(Cursor::new(stream.at)));
+            return self.send(frame.chunk().clone(), now);
         }
         if silence_left(now.clock, stream.heartbeat_at, stream.silent.elapsed()).is_zero() {
-            let mut bytes = Vec::new();
-            chunk(frames::HEARTBEAT, &mut bytes);
-            return self.send(bytes.into(), now);
+            return self.send(Frame::new(frames::HEARTBEAT).chunk().clone(), now);
         }
         Fate::Stays
     }
@@ -215,7 +221,7 @@ impl Entry {
     /// Ends the body, if nothing is pending.
     pub fn end(mut self) {
         if self.pending.is_none() {
-            let _ = self.write(b"0\r\n\r\n");
+            let _ = self.write(LAST_CHUNK);
         }
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
     }

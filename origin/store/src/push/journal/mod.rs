@@ -1,18 +1,22 @@
-//! How operations of the journal get their sequence numbers. [`mod@step`] skips numbers that a restore may have undone.
+//! How operations of the journal get their sequence numbers. [`mod@step`] skips numbers that a restore may have undone; [`fresh`] numbers a
+//! few operations in one statement.
 //!
 //! Producers append rows with their transaction id. Numbers are assigned in ticks. `journal_state.snap` stores the Postgres snapshot of the
 //! last tick: every row visible in it has a number. The next tick numbers the rows that have become visible since. The transaction of such
 //! a row was either in progress at the stored snapshot, which then lists its id, or not begun. So two index look-ups find all these rows,
 //! regardless of late commits, rollbacks and races.
 
+pub mod fresh;
 pub mod read;
 pub mod retention;
 pub mod step;
 
+pub use fresh::Fresh;
 pub use step::{Cause, Stepped, Timeline, must_step, step, step_at, timeline};
 
 use crate::service::database_state::OLDEST_WRITER_SECONDS;
 use crate::{At, StoreError};
+use fresh::Outcome;
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, FromRow, PgConnection};
 
@@ -31,27 +35,42 @@ const FRESH: &str = "
 /// The result of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tick {
-    /// Another process holds the lock.
+    /// Another process is numbering.
     Taken,
     /// This many operations got a number.
     Numbered(u64),
 }
 
-/// Whether there is anything to number. Read-only, so that an idle journal uses no transaction ids.
-pub async fn is_due(connection: &mut PgConnection) -> Result<bool, StoreError> {
-    let snap: String = sqlx::query_scalar("SELECT snap::text FROM journal_state").fetch_one(&mut *connection).await?;
-    let sql = format!(
-        "/* journal_is_due */ WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s) \
-         SELECT EXISTS (SELECT FROM ({FRESH}) AS fresh)"
-    );
-    Ok(sqlx::query_scalar(&sql).bind(snap).fetch_one(connection).await?)
+/// The result of a tick, with the content of the operations that it numbered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticked {
+    pub tick: Tick,
+    /// What was numbered; `None` if it was nothing, or too much to be returned.
+    pub fresh: Option<Fresh>,
+    /// The last number that was assigned, as far as this tick has seen.
+    pub head: u64,
+    /// Whether producers send no notifications; see [`rest`].
+    pub is_busy: bool,
 }
 
-/// Numbers all operations that became visible since the last tick.
+/// Numbers all operations that became visible since the last tick. If there are none, this takes no lock and uses no transaction id.
+pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Ticked, StoreError> {
+    let done = |tick, head, is_busy| Ticked { tick, fresh: None, head, is_busy };
+    Ok(match fresh::number(connection, now).await? {
+        Outcome::Nothing { head, is_busy } => done(Tick::Numbered(0), head, is_busy),
+        Outcome::Taken { head } => done(Tick::Taken, head, true),
+        Outcome::TooMany { head } => done(tick_of_many(connection, now).await?, head, true),
+        Outcome::Numbered(fresh) => {
+            Ticked { tick: Tick::Numbered(fresh.count), head: fresh.head, is_busy: fresh.is_busy, fresh: Some(fresh) }
+        }
+    })
+}
+
+/// Numbers all operations that became visible since the last tick, however many.
 ///
 /// The second statement takes its snapshot while the lock is held, so it is never older than the stored one. This requires the isolation
 /// level read committed, which is therefore set explicitly.
-pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Tick, StoreError> {
+async fn tick_of_many(connection: &mut PgConnection, now: Timestamp) -> Result<Tick, StoreError> {
     let mut tx = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
     let sql = "/* journal_turn */ SELECT snap::text FROM journal_state FOR UPDATE SKIP LOCKED";
     let Some(snap) = sqlx::query_scalar::<_, String>(sql).fetch_optional(&mut *tx).await? else {
@@ -64,13 +83,21 @@ pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Tick,
              SELECT state.head + row_number() OVER (ORDER BY fresh.id), fresh.id, fresh.recorded_at, state.at \
              FROM fresh, state RETURNING seq), \
          advanced AS (UPDATE journal_state j SET head = j.head + (SELECT count(*) FROM numbered), \
-                 head_at = (SELECT at FROM state), snap = (SELECT s FROM cur) \
+                 head_at = (SELECT at FROM state), snap = (SELECT s FROM cur), is_busy = TRUE \
              WHERE EXISTS (SELECT FROM numbered) RETURNING j.head) \
          SELECT (SELECT count(*) FROM numbered), pg_notify('{CHANNEL}', head::text) FROM advanced"
     );
     let numbered: Option<i64> = sqlx::query_scalar(&sql).bind(snap).bind(At(now)).fetch_optional(&mut *tx).await?;
     tx.commit().await?;
     Ok(Tick::Numbered(numbered.unwrap_or(0).unsigned_abs()))
+}
+
+/// Ends the time in which producers send no notifications, because too few operations arrive.
+pub async fn rest(connection: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::query("/* journal_rest */ UPDATE journal_state SET is_busy = FALSE WHERE is_busy")
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 /// The state of the journal, for operators.

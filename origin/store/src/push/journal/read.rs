@@ -145,20 +145,20 @@ struct EntryRow {
 }
 
 fn entry(row: EntryRow) -> Result<Entry, StoreError> {
-    let told = match row.stream_op {
-        None => None,
-        Some(DbEnum(operation)) => Some(StreamContent {
-            operation,
-            vaults: row.vault_ids.unwrap_or_default(),
-            row: text(row.body.unwrap_or_default())?,
-        }),
-    };
+    let told = content(row.stream_op, row.vault_ids, row.body)?;
     Ok(Entry { seq: row.seq.unsigned_abs(), told, is_whole: row.is_whole })
 }
 
-fn text(body: Vec<u8>) -> Result<String, StoreError> {
-    String::from_utf8(body)
-        .map_err(|_| StoreError::Corrupt { column: "push_operation.body", text: "not UTF-8".to_owned() })
+/// The content of an operation; `None` without a kind of frame.
+pub(super) fn content(
+    stream_op: Option<DbEnum<Operation>>,
+    vault_ids: Option<Vec<String>>,
+    body: Option<Vec<u8>>,
+) -> Result<Option<StreamContent>, StoreError> {
+    let Some(DbEnum(operation)) = stream_op else { return Ok(None) };
+    let row = String::from_utf8(body.unwrap_or_default())
+        .map_err(|_| StoreError::Corrupt { column: "push_operation.body", text: "not UTF-8".to_owned() })?;
+    Ok(Some(StreamContent { operation, vaults: vault_ids.unwrap_or_default(), row }))
 }
 
 /// The last assigned number.

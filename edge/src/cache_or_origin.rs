@@ -5,6 +5,7 @@ use crate::origin_link::signed_call::{OriginAnswer, ReadHeaders};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content, Served};
+use crate::tag_versions::withheld;
 use rds_shared::route::{Route, RouteId, TagVersions};
 use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
@@ -49,8 +50,9 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
                 return hit(copy, now);
             }
         }
-        match self.ask(asked, copy.as_deref(), &self.known(asked.route)).await {
-            Ok(answer) => match (self.keep(asked, answer, copy), self.is_closed(asked.route)) {
+        let known = self.isolate.tag_lease.borrow().known();
+        match self.ask(asked, copy.as_deref(), &known.only(asked.route.tags)).await {
+            Ok(answer) => match (self.keep(asked, answer, copy, &known), self.is_closed(asked.route)) {
                 // Fail-closed mode became known during the call.
                 (Answer::Content(Content { status: ..400, .. }), true) => Answer::Error(ErrorCode::FailClosed.into()),
                 (answer, _) => answer,
@@ -73,10 +75,17 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if let Some(answer) = self.stale_from_replica(asked, copy.as_deref(), &failure) {
             return answer;
         }
-        match copy {
+        match copy.filter(|copy| !self.may_show_withheld(copy, &known)) {
             Some(copy) => stale(&copy, &failure, self.host.now(), &known),
             None => self.failed(failure, XCache::Miss),
         }
+    }
+
+    /// Whether a cached response may contain data of a chain that was withheld after it was made. Only the origin can answer without it then.
+    fn may_show_withheld(&self, copy: &Entry, known: &TagVersions) -> bool {
+        let lease = self.isolate.tag_lease.borrow();
+        let withheld = lease.withheld();
+        !withheld.chains.is_empty() && copy.tags.of(withheld::TAG) < withheld.since() && !copy.covers(known)
     }
 
     /// The tag versions of `route` that this isolate knows.
@@ -132,12 +141,22 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
     }
 
-    /// Serves the origin's answer, and stores it or removes the cached response.
-    pub(crate) fn keep(&self, asked: &OriginRequest, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
+    /// Serves the origin's answer, and stores it or removes the cached response. `known` are the tag versions known before the call.
+    pub(crate) fn keep(
+        &self,
+        asked: &OriginRequest,
+        answer: OriginAnswer,
+        copy: Option<Rc<Entry>>,
+        known: &TagVersions,
+    ) -> Answer {
         let now = self.host.now();
         let lifetime = policy::lifetime(asked.route, &answer);
         // Store the versions that the origin stated: the answer may predate a change that this isolate recorded during the call.
-        let tags = self.record_tag_versions(asked.route, &answer);
+        let mut tags = self.record_tag_versions(asked.route, &answer);
+        // An answer with every change known before the call also has the withholdings known then, by which a response of any route is judged.
+        if tags.covers(&known.only(asked.route.tags)) {
+            tags.raise(withheld::TAG, known.of(withheld::TAG));
+        }
         match (lifetime, copy) {
             (_, Some(copy)) if answer.status == 304 => {
                 let fresher = ReadHeaders::from(&answer);

@@ -33,7 +33,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
                 self.record_tag_versions(asked.route, &answer);
                 match self.is_closed(asked.route) {
                     true => Answer::Error(ErrorCode::FailClosed.into()),
-                    false => self.keep(asked, answer, None),
+                    false => self.keep(asked, answer, None, &TagVersions::default()),
                 }
             }
             Err(_) => Answer::Error(ErrorCode::FailClosed.into()),

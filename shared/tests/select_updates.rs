@@ -118,10 +118,10 @@ proptest! {
     ) {
         let all = |rows: &[Row]| filled(Filling::new(), &rows.iter().collect::<Vec<_>>(), block);
         let (mut index, _) = all(&rows);
-        for (edits, all) in steps {
+        for (edits, every) in steps {
             let old_rows = rows.len();
             // All rows may count as changed.
-            let mut numbers: Vec<(Option<u32>, bool)> = (0..old_rows as u32).map(|row| (Some(row), all)).collect();
+            let mut numbers: Vec<(Option<u32>, bool)> = (0..old_rows as u32).map(|row| (Some(row), every)).collect();
             for (at, edit) in edits {
                 let at = at.index(rows.len() + 1);
                 match edit {

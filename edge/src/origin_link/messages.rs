@@ -49,7 +49,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let Some(TagInvalidation { versions, withheld }) = self.read_message(TAG_INVALIDATION_PATH).await else {
             return Err(ApiError::not_found("route"));
         };
-        let withheld = withheld.map(|chains| Withheld { version: versions.of(withheld::TAG), chains });
+        let withheld = withheld.map(|chains| Withheld::new(versions.of(withheld::TAG), chains));
         let reply = self.host.tag_versions(&TagMessage { withheld, ..TagMessage::seen(versions) }).await;
         let Some(known) = reply.as_ref().ok().filter(|known| known.versions.covers(&versions)) else {
             self.host.log(&format!(

@@ -8,6 +8,7 @@ use crate::origin_link::signed_call::ReadHeaders;
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content, Served};
+use crate::tag_versions::withheld;
 use core::time::Duration;
 use rds_shared::read_model::request::Request;
 use rds_shared::read_model::response::{Body, Response};
@@ -63,7 +64,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let old = u32::try_from(held.age(now)).unwrap_or(u32::MAX);
         let Lifetime { fresh, stale_if_error } = lifetime(asked.route);
         let lifetime = Lifetime { fresh: fresh.saturating_sub(old), stale_if_error };
-        let tags = held.stamp.tags.only(asked.route.tags);
+        let tags = held.stamp.tags.only(asked.route.tags).with(withheld::TAG, held.stamp.tags.of(withheld::TAG));
         let (entry, served) = match (body, copy) {
             (None, Some(copy)) => {
                 let entry = copy.confirmed(headers, Some(lifetime), tags, now);
@@ -97,7 +98,10 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
                 return self.with_model(asked, held);
             }
             self.begin_refresh();
-            if waited >= self.config.guard_timeout || !self.isolate.replica.borrow().timing.is_promising() {
+            if waited >= self.config.guard_timeout {
+                self.isolate.replica.borrow_mut().timing.gave_up();
+            }
+            if !self.isolate.replica.borrow().timing.is_promising() {
                 return None;
             }
             self.host.wait(interval).await;

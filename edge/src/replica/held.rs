@@ -153,11 +153,7 @@ impl IsolateReplica {
             sizes.set(family, held.map_or_else(|| estimate(family), |held| held.sizes.of(family)));
         }
         self.absent = sizes;
-        let wanted = self.choose(&sizes);
-        if wanted.is_none() {
-            self.left_out = Families::ALL;
-        }
-        wanted.ok_or(Fault::TooLarge { bytes: sizes.total(ALWAYS) })
+        self.choose(&sizes).ok_or(Fault::TooLarge { bytes: sizes.total(ALWAYS) })
     }
 
     /// Lets go of the rows held if they and those of the `wanted` families, which are about to be fetched, are too many to be in memory together.
@@ -177,14 +173,19 @@ impl IsolateReplica {
     /// The rows of an update as far as they fit: the least used families are left out.
     pub fn fitting(&mut self, content: &Content) -> Result<Content, Fault> {
         let sizes = content.sizes();
-        let Some(fitting) = choose(&sizes, &self.usage, content.families, self.max_bytes) else {
-            self.left_out = Families::ALL;
-            return Err(Fault::TooLarge { bytes: sizes.total(ALWAYS) });
-        };
+        let fitting = choose(&sizes, &self.usage, content.families, self.max_bytes);
+        let fitting = fitting.ok_or(Fault::TooLarge { bytes: sizes.total(ALWAYS) })?;
         for family in content.families.without(fitting).iter() {
             self.absent.set(family, sizes.of(family));
         }
         Ok(content.only(fitting))
+    }
+
+    /// Notes that an update does not fit at all: without rows, every family is left out.
+    pub fn nothing_fits(&mut self) {
+        if self.held.is_none() {
+            self.left_out = Families::ALL;
+        }
     }
 
     /// Holds `next`, which was made from `before`. An error if other rows are held by now.

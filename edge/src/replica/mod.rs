@@ -35,13 +35,9 @@
 //!   `edge/tests/replica.test.mjs`, `edge/tests/replica/load.test.mjs`).
 //! - No request waits for an attempt that follows a failed one, so that an absent Durable Object costs requests nothing
 //!   (`edge/tests/pipeline/replica_refresh.rs`).
-<<<<<<< ours
 //! - No row of a chain that the lease names as withheld is in an answer (`edge/tests/pipeline/replica_withheld.rs`,
 //!   `edge/tests/replica/outages.test.mjs`).
-=======
-//! - No row of a chain that the lease names as withheld is in an answer (`edge/tests/pipeline/replica_withheld.rs`).
 //! - A list whose family is left out is answered by the origin, never from other rows (`edge/tests/pipeline/replica_families.rs`).
->>>>>>> theirs
 
 mod answer;
 pub mod choice;

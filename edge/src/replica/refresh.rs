@@ -110,6 +110,9 @@ pub async fn refresh<S: ReplicaSource>(source: &S, isolate: &Isolate, keys: &[As
         Ok(Ok(false)) => Outcome::Failed,
         Ok(Err(fault)) => {
             refreshing.refused(&format!("an update of the replica was refused: {fault}"));
+            if let Fault::TooLarge { .. } = fault {
+                isolate.replica.borrow_mut().nothing_fits();
+            }
             if fault == Fault::Older { Outcome::Failed } else { Outcome::Unusable }
         }
         Err(Unreachable(why)) => {

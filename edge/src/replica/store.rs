@@ -7,13 +7,8 @@ use super::documents::{self, Fault, Opened, OpenedStep, PackedDelta};
 use crate::guard::DiskFault;
 use rds_shared::access::AssertionKey;
 use rds_shared::access::link::ReplicaAsk;
-<<<<<<< ours
-use rds_shared::replica::{Delta, Manifest, SegmentName, Stamp, StateId, Step, Update};
-use std::cell::{Cell, RefCell};
-=======
 use rds_shared::replica::{Manifest, SegmentName, Stamp, StateId, Step, Update};
-use std::cell::RefCell;
->>>>>>> theirs
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Bytes of the deltas since the manifest above which a new manifest is wanted.

@@ -26,6 +26,8 @@ pub struct Timing {
     asking_since: Option<Timestamp>,
     /// When the last question failed, and the pause after it in milliseconds; `None` if it was answered, or none was asked yet.
     failed: Option<(Timestamp, i64)>,
+    /// Whether a request has waited in vain for the question that is out.
+    is_slow: bool,
 }
 
 impl Timing {
@@ -38,7 +40,7 @@ impl Timing {
         {
             return false;
         }
-        self.asking_since = Some(now);
+        (self.asking_since, self.is_slow) = (Some(now), false);
         true
     }
 
@@ -59,9 +61,14 @@ impl Timing {
         self.failed.is_some()
     }
 
+    /// Notes that a request has waited in vain for the question that is out, so that no other one waits for it.
+    pub fn gave_up(&mut self) {
+        self.is_slow = true;
+    }
+
     /// Whether a request may wait for the question that is out.
     pub fn is_promising(&self) -> bool {
-        self.asking_since.is_some() && self.failed.is_none()
+        self.asking_since.is_some() && self.failed.is_none() && !self.is_slow
     }
 }
 
@@ -83,6 +90,16 @@ mod tests {
         assert!(timing.is_promising(), "the end of an earlier question changes nothing");
         timing.end(at(31_000), at(31_100), Outcome::Renewed);
         assert!(!timing.is_promising() && timing.begin(at(31_100)));
+    }
+
+    #[test]
+    fn once_a_request_has_waited_in_vain_no_other_one_waits_for_the_same_question() {
+        let mut timing = Timing::default();
+        timing.begin(at(0));
+        timing.gave_up();
+        assert!(!timing.is_promising());
+        timing.end(at(0), at(2_000), Outcome::Renewed);
+        assert!(timing.begin(at(3_000)) && timing.is_promising());
     }
 
     #[test]

@@ -29,7 +29,9 @@ use worker::{Env, State, console_error};
 const TABLE: &str = "
     CREATE TABLE IF NOT EXISTS versions (tag TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS withheld (
-        one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, chains TEXT NOT NULL)";
+        one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, chains TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS withheld_since (
+        one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, since INTEGER NOT NULL)";
 
 const ANSWERS_TABLES: &str = "
     CREATE TABLE IF NOT EXISTS answers (
@@ -227,15 +229,20 @@ impl EpochDisk for Table {
     }
 
     fn read_withheld(&self) -> Result<Withheld, DiskFault> {
-        let rows = self.there()?.rows("SELECT version, chains FROM withheld", &[])?;
+        // An earlier release writes only the first table.
+        let sql = "SELECT version, chains, coalesce((SELECT s.since FROM withheld_since s WHERE s.version = withheld.version), version) \
+                   FROM withheld";
+        let rows = self.there()?.rows(sql, &[])?;
         let Some(mut row) = rows.into_iter().next() else { return Ok(Withheld::default()) };
-        let (version, text) = (row.integer()?, row.text()?);
+        let (version, text, same_since) = (row.integer()?, row.text()?, row.integer()?);
         let chains = serde_json::from_str(&text).map_err(|error| DiskFault(format!("withheld chains: {error}")))?;
-        Ok(Withheld { version, chains })
+        Ok(Withheld { version, chains, same_since })
     }
 
     fn write_withheld(&self, withheld: &Withheld) -> Result<(), DiskFault> {
         let chains = serde_json::to_string(&withheld.chains).map_err(|error| DiskFault(error.to_string()))?;
+        let statement = "INSERT OR REPLACE INTO withheld_since VALUES (1, ?, ?)";
+        self.there()?.run(statement, &[number(withheld.version), number(withheld.since())])?;
         let statement = "INSERT OR REPLACE INTO withheld VALUES (1, ?, ?)";
         self.there()?.run(statement, &[number(withheld.version), chains.as_str().into()])
     }

@@ -34,9 +34,10 @@ impl Register {
     ///
     /// The chains are stored before the versions: whoever sees the version of a withholding then sees its chains.
     pub fn exchange(&mut self, disk: &impl EpochDisk, message: &TagMessage) -> Result<TagReply, DiskFault> {
-        if let Some(withheld) = message.withheld.as_ref().filter(|given| given.version > self.withheld.version) {
-            disk.write_withheld(withheld)?;
-            self.withheld.renew(withheld);
+        let mut renewed = self.withheld.clone();
+        if message.withheld.as_ref().is_some_and(|given| renewed.renew(given)) {
+            disk.write_withheld(&renewed)?;
+            self.withheld = renewed;
         }
         for (tag, version) in message.seen.iter() {
             if version > self.versions.of(tag) {
@@ -119,18 +120,16 @@ mod tests {
     fn withheld_chains_survive_a_restart_and_an_older_list_does_not_replace_them() {
         let disk = Disk::default();
         let told = |version, chain| {
-            let withheld = Some(Withheld { version, chains: vec![ChainId(chain)] });
+            let withheld = Some(Withheld::new(version, vec![ChainId(chain)]));
             let message = TagMessage { withheld, ..TagMessage::seen(TagVersions::default().with(TAG, version)) };
             Register::load(&disk).unwrap().exchange(&disk, &message).unwrap()
         };
         told(7, 10);
         let reply = told(5, 20);
-        assert_eq!(reply.withheld, Withheld { version: 7, chains: vec![ChainId(10)] });
+        assert_eq!(reply.withheld, Withheld::new(7, vec![ChainId(10)]));
         disk.is_full.set(true);
-        let message = TagMessage {
-            withheld: Some(Withheld { version: 8, chains: vec![] }),
-            ..TagMessage::seen(TagVersions::parse("vaults=8"))
-        };
+        let message =
+            TagMessage { withheld: Some(Withheld::new(8, vec![])), ..TagMessage::seen(TagVersions::parse("vaults=8")) };
         assert!(
             Register::load(&disk).unwrap().exchange(&disk, &message).is_err(),
             "neither is stored without the other"

@@ -205,6 +205,8 @@ pub struct Documents {
     pub key: AssertionKey,
     /// Adds rows of other families to the states that are published, given their version.
     pub more: fn(&mut Rows, i64),
+    /// The tags that a change raises.
+    pub changed: &'static [Tag],
     /// The latest states by version.
     states: BTreeMap<i64, (Stamp, Rows)>,
     segments: BTreeMap<SegmentName, Vec<u8>>,
@@ -214,7 +216,8 @@ impl Documents {
     /// The documents of an origin whose first state has the version 1.
     pub fn new(key: &str, now: Timestamp) -> Self {
         let key = AssertionKey::parse(key).unwrap();
-        let mut documents = Documents { key, more: |_, _| (), states: BTreeMap::new(), segments: BTreeMap::new() };
+        let (states, segments) = (BTreeMap::new(), BTreeMap::new());
+        let mut documents = Documents { key, more: |_, _| (), changed: &[Tag::Vaults], states, segments };
         documents.publish(&[], now);
         documents
     }
@@ -234,8 +237,9 @@ impl Documents {
         let version = self.version() + 1;
         let mut rows = rows(version, withheld);
         (self.more)(&mut rows, version);
-        let tags = [(Tag::Vaults, version), (Tag::Markets, 1), (Tag::Feeds, 1), (Tag::Assets, 1), (Tag::Security, 1)];
-        let tags: TagVersions = tags.into_iter().collect();
+        let tags = [Tag::Vaults, Tag::Markets, Tag::Feeds, Tag::Assets, Tag::Security];
+        let version_of = |tag: Tag| if self.changed.contains(&tag) { version } else { 1 };
+        let tags: TagVersions = tags.into_iter().map(|tag| (tag, version_of(tag))).collect();
         let state = StateId::of(&rows);
         let stamp = Stamp { state, version, tags, withheld: withheld.to_vec(), made_at: now };
         self.states.insert(version, (stamp, rows));

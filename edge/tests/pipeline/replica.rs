@@ -13,6 +13,7 @@ use rds_shared::replica::Rows;
 use rds_shared::route::fail_safe::version as mode_version;
 use rds_shared::route::unknown::unknown_values;
 use rds_shared::route::{Matching, Method, Query, ROUTES, TagVersions, match_route};
+use std::cell::Cell;
 
 pub const LIST: &str = "/v1/vaults";
 pub const BY_ORIGIN: &str = "{\"data\":\"of the origin\"}";
@@ -28,8 +29,17 @@ pub fn world() -> World {
 /// Commits a change and reports it to the edge; returns when it is acknowledged.
 pub fn publish(world: &World) -> i64 {
     let version = world.replica.origin.documents.borrow_mut().publish(&[], world.now());
-    assert_eq!(world.send(&tag_message(world, &format!("vaults={version}"))).status, 204);
+    let changed = world.replica.origin.documents.borrow().changed;
+    let versions: Vec<String> = changed.iter().map(|tag| format!("{}={version}", tag.as_str())).collect();
+    assert_eq!(world.send(&tag_message(world, &versions.join(";"))).status, 204);
     version
+}
+
+/// A request of a caller whom no limit concerns: each has an address of its own.
+pub fn read(world: &World, target: &str) -> Reply {
+    thread_local!(static CALLERS: Cell<u32> = const { Cell::new(0) });
+    let [_, a, b, c] = CALLERS.replace(CALLERS.get() + 256).to_be_bytes();
+    world.send(&Ask::new("GET", target).with("cf-connecting-ip", &format!("10.{a}.{b}.{c}")))
 }
 
 /// `X-Cache` and the version of the rows in a list of vaults.

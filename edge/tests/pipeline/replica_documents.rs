@@ -1,7 +1,7 @@
 //! Documents that an isolate refuses: it keeps what it has, and takes nothing that the origin did not make.
 
 use crate::market::Documents;
-use crate::replica::{LIST, publish, seen, world};
+use crate::replica::{LIST, publish, read, seen, world};
 use crate::replica_object::damaged;
 use crate::world::*;
 use rds_shared::replica::{Step, Update};
@@ -114,7 +114,7 @@ fn a_segment_that_is_not_what_its_name_says_is_refused_counted_and_fetched_again
 #[test]
 fn a_damaged_state_in_the_data_centres_cache_is_refused() {
     let mut world = world();
-    world.get(LIST);
+    read(&world, LIST);
     let kept = world.replica.kept.borrow().clone();
     assert!(kept.len() > 1);
     for (part, bytes) in &kept {
@@ -122,13 +122,13 @@ fn a_damaged_state_in_the_data_centres_cache_is_refused() {
             for bytes in [damaged(bytes.clone()), bytes[..length].to_vec()] {
                 world.replica.kept.borrow_mut().insert(*part, bytes);
                 world.new_isolate();
-                assert_eq!(seen(&world.get(LIST)), ("MISS", Some(1)), "{length} bytes of part {part}");
+                assert_eq!(seen(&read(&world, LIST)), ("MISS", Some(1)), "{length} bytes of part {part}");
             }
         }
         world.replica.kept.replace(kept.clone());
     }
     world.replica.kept.borrow_mut().remove(&1);
     world.new_isolate();
-    assert_eq!(seen(&world.get(LIST)), ("MISS", Some(1)), "a part is missing");
+    assert_eq!(seen(&read(&world, LIST)), ("MISS", Some(1)), "a part is missing");
     assert_eq!(world.asked(), 0);
 }

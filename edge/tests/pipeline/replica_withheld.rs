@@ -8,8 +8,12 @@ use rds_shared::access::link::{ORIGIN, TAG_INVALIDATION_PATH};
 
 /// The origin's message that it withholds a chain as of the version 2 of the vaults.
 fn withhold(world: &World) {
-    let body = br#"{"versions":"vaults=2","withheld":[10]}"#;
-    let message = origin_message(TAG_INVALIDATION_PATH, body, KEY, ORIGIN, world.now().as_seconds());
+    say(world, r#"{"versions":"vaults=2","withheld":[10]}"#);
+}
+
+/// A message of the origin about versions.
+fn say(world: &World, body: &str) {
+    let message = origin_message(TAG_INVALIDATION_PATH, body.as_bytes(), KEY, ORIGIN, world.now().as_seconds());
     assert_eq!(world.send(&message).status, 204);
 }
 
@@ -58,4 +62,34 @@ fn sums_over_chains_are_not_answered_from_rows_until_they_exclude_the_chain() {
     let reply = world.get("/v1/stats");
     assert_eq!((reply.status, x_cache(&reply)), (200, "MISS"));
     assert!(text(&reply).contains(&format!("\"vault_count\":{}", VAULTS / 2)));
+}
+
+#[test]
+fn a_cached_sum_made_before_a_chain_was_withheld_is_not_served_even_if_the_origin_is_down() {
+    const SUMS: [&str; 5] =
+        ["/v1/stats", "/v1/protocols", "/v1/assets", "/v1/curators", "/v1/security-events?hasLoss=true"];
+    let world = world();
+    for target in SUMS {
+        assert_eq!(world.get(target).status, 200, "{target}");
+    }
+    world.origin_is_down();
+    world.replica.origin.is_away.set(true);
+    say(&world, r#"{"versions":"vaults=2;assets=2;security=2","withheld":[10]}"#);
+    for target in SUMS {
+        assert_eq!(world.get(target).status, 503, "{target}: it may show the chain");
+    }
+}
+
+#[test]
+fn a_cached_sum_made_after_a_chain_was_withheld_is_served_when_the_origin_is_down() {
+    let world = world();
+    say(&world, r#"{"versions":"vaults=2","withheld":[10]}"#);
+    world.replica.origin.documents.borrow_mut().publish(&[OPTIMISM], world.now());
+    world.pass_seconds(3);
+    assert_eq!(world.get("/v1/assets").status, 200);
+    world.origin_is_down();
+    world.replica.origin.is_away.set(true);
+    say(&world, r#"{"versions":"vaults=3;assets=2","withheld":[10]}"#);
+    let reply = world.get("/v1/assets");
+    assert_eq!((reply.status, x_cache(&reply)), (200, "STALE-ERROR"));
 }

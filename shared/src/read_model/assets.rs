@@ -89,7 +89,7 @@ fn read_reviewer(_: &Row, mut reader: Reader<'_>) -> Option<EncodedReviewer> {
 }
 
 pub(super) async fn read_assets(rows: &[Row], pace: &Pace<'_>) -> Option<AssetRows> {
-    Listed::read(rows, pace, read_asset).await
+    AssetRows::read(rows, pace, read_asset).await
 }
 
 pub(super) async fn read_reviewers(rows: &[Row], pace: &Pace<'_>) -> Option<Vec<EncodedReviewer>> {

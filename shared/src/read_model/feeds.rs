@@ -49,7 +49,7 @@ fn read_row<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(FeedColumns<'a>, 
 
 impl Feeds {
     pub(super) async fn read(rows: &Arc<Vec<Row>>, pace: &Pace<'_>) -> Option<Self> {
-        Some(Feeds { listed: Listed::read(rows, pace, read_row).await?, rows: Arc::clone(rows) })
+        Some(Feeds { listed: Listed::<_, FeedIndex>::read(rows, pace, read_row).await?, rows: Arc::clone(rows) })
     }
 
     pub fn len(&self) -> usize {

@@ -32,7 +32,7 @@ pub fn encoded(row: &Row) -> Option<EncodedRow> {
 }
 
 pub(super) async fn read(rows: &[Row], pace: &Pace<'_>) -> Option<Markets> {
-    Listed::read(rows, pace, read_row).await
+    Markets::read(rows, pace, read_row).await
 }
 
 fn read_row<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(MarketColumns<'a>, EncodedRow)> {

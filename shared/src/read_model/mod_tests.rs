@@ -30,7 +30,7 @@ fn the_model_answers_exactly_the_routes_that_it_names() {
 
 #[test]
 fn the_registry_with_losses_is_made_of_the_cases_of_the_loss_board() {
-    let query = |text: &str| Query::parse(crate::route::routes::SecurityEventList::QUERY, text).unwrap();
+    let query = |text: &str| Query::parse(routes::SecurityEventList::QUERY, text).unwrap();
     let of = |text: &str| families_of(RouteId::SecurityEventList, &query(text)).iter().collect::<Vec<_>>();
     assert_eq!((of(""), of("hasLoss=true")), (vec![Family::SecurityEvents], vec![Family::Losses]));
 }

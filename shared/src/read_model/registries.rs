@@ -121,7 +121,7 @@ pub(super) async fn read_protocols(rows: &[Row], pace: &Pace<'_>) -> Option<Prot
 }
 
 pub(super) async fn read_curators(rows: &[Row], pace: &Pace<'_>) -> Option<Curators> {
-    Listed::read(rows, pace, read_curator).await.map(Curators)
+    Listed::<_, CuratorIndex>::read(rows, pace, read_curator).await.map(Curators)
 }
 
 impl Registries {

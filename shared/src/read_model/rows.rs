@@ -61,9 +61,9 @@ impl ReadModel {
         let source = Source { rows, previous, pace };
         let vaults = previous.map(|(model, _)| &*model.vaults);
         let vaults = async |rows| Vaults::read(rows, vaults, pace).await;
-        let markets = async |rows: &_| markets::read(rows, pace).await;
-        let feeds = async |rows: &_| Feeds::read(rows, pace).await;
-        let symbols = async |rows: &_| read_rows(rows, pace, symbols::read).await;
+        let markets = async |rows: &Arc<Vec<Row>>| markets::read(rows, pace).await;
+        let feeds = async |rows: &Arc<Vec<Row>>| Feeds::read(rows, pace).await;
+        let symbols = async |rows: &Arc<Vec<Row>>| read_rows(rows, pace, symbols::read).await;
         Some(ReadModel {
             version,
             vaults: source.part(Family::Vaults, |it| &it.vaults, vaults).await?,
@@ -96,9 +96,9 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     async fn registries(&self) -> Option<Registries> {
-        let chains = async |rows: &_| registries::read_chains(rows, self.pace).await;
-        let protocols = async |rows: &_| registries::read_protocols(rows, self.pace).await;
-        let curators = async |rows: &_| registries::read_curators(rows, self.pace).await;
+        let chains = async |rows: &Arc<Vec<Row>>| registries::read_chains(rows, self.pace).await;
+        let protocols = async |rows: &Arc<Vec<Row>>| registries::read_protocols(rows, self.pace).await;
+        let curators = async |rows: &Arc<Vec<Row>>| registries::read_curators(rows, self.pace).await;
         Some(Registries {
             chains: self.part(Family::Chains, |it| &it.registries.chains, chains).await?,
             protocols: self.part(Family::Protocols, |it| &it.registries.protocols, protocols).await?,
@@ -107,8 +107,8 @@ impl<'a> Source<'a> {
     }
 
     async fn assets(&self) -> Option<Assets> {
-        let enriched = async |rows: &_| assets::read_assets(rows, self.pace).await;
-        let reviewers = async |rows: &_| assets::read_reviewers(rows, self.pace).await;
+        let enriched = async |rows: &Arc<Vec<Row>>| assets::read_assets(rows, self.pace).await;
+        let reviewers = async |rows: &Arc<Vec<Row>>| assets::read_reviewers(rows, self.pace).await;
         Some(Assets {
             enriched: self.part(Family::Assets, |it| &it.assets.enriched, enriched).await?,
             rwa: self.part(Family::Rwa, |it| &it.assets.rwa, enriched).await?,
@@ -119,8 +119,8 @@ impl<'a> Source<'a> {
     }
 
     async fn security(&self) -> Option<Security> {
-        let events = async |rows: &_| security::read_events(rows, self.pace).await;
-        let losses = async |rows: &_| security::read_losses(rows, self.pace).await;
+        let events = async |rows: &Arc<Vec<Row>>| security::read_events(rows, self.pace).await;
+        let losses = async |rows: &Arc<Vec<Row>>| security::read_losses(rows, self.pace).await;
         Some(Security {
             events: self.part(Family::SecurityEvents, |it| &it.security.events, events).await?,
             losses: self.part(Family::Losses, |it| &it.security.losses, losses).await?,

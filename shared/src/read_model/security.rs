@@ -60,11 +60,11 @@ fn read_loss<'a>(_: &'a Row, mut reader: Reader<'a>) -> Option<(LossColumns<'a>,
 }
 
 pub(super) async fn read_events(rows: &[Row], pace: &Pace<'_>) -> Option<Listed<EncodedRow, SecurityIndex>> {
-    Listed::read(rows, pace, read_event).await
+    Listed::<_, SecurityIndex>::read(rows, pace, read_event).await
 }
 
 pub(super) async fn read_losses(rows: &[Row], pace: &Pace<'_>) -> Option<Listed<EncodedRow, LossIndex>> {
-    Listed::read(rows, pace, read_loss).await
+    Listed::<_, LossIndex>::read(rows, pace, read_loss).await
 }
 
 impl Security {

@@ -55,7 +55,7 @@ impl Families {
     }
 
     /// The families in the order of [`Family::ALL`].
-    pub fn iter(self) -> impl Iterator<Item = Family> {
+    pub fn iter(self) -> impl Iterator<Item = Family> + Clone {
         Family::ALL.into_iter().filter(move |family| self.has(*family))
     }
 }

@@ -232,7 +232,8 @@ mod tests {
             prop_assert_eq!((packed.content(), packed.digest(Family::Feeds)), (row.content(), row.digest(Family::Feeds)));
             prop_assert!(packed.stored_len() <= row.stored_len());
             prop_assert!(packed.dictionary().is_some() == packed.shared_bytes().is_none());
-            prop_assert_eq!(packed.unpacked().shared_bytes(), row.shared_bytes());
+            let unpacked = packed.unpacked();
+            prop_assert_eq!(unpacked.shared_bytes(), row.shared_bytes());
             if let Some(read) = Row::from_bytes(&any) {
                 prop_assert_eq!(read.key().len() + read.content().len() + 2, any.len());
             }

@@ -85,6 +85,7 @@ fn select_by_rank(order: &Order, descending: bool, matches: &Bitmap, offset: usi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pace::{Pace, at_once};
     use crate::select::order::Key;
     use proptest::prelude::*;
 
@@ -95,7 +96,8 @@ mod tests {
             members in proptest::collection::btree_set(0u32..500, 1..400),
             descending: bool, from in any::<prop::sample::Index>(), size in 1usize..50,
         ) {
-            let order = Order::build(keys.iter().map(|key| Key::of_integer(*key)).collect());
+            let keys_of_rows = keys.iter().map(|key| Key::of_integer(*key)).collect();
+            let order = at_once(Order::build(keys_of_rows, &Pace::unbroken()));
             let mut matches = Bitmap::none(keys.len());
             members.iter().for_each(|&row| matches.insert(row));
             matches.insert(0);

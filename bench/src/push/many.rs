@@ -1,7 +1,7 @@
 //! Memory per idle stream, of fifty thousand.
 //!
-//! A process may have 20,000 descriptors here and a listener 16,384 connections, so four origins on one database share the streams, and each has a
-//! client process of its own (`rds-bench stream-clients`). The connections differ in the origin's port, so the range of local ports suffices.
+//! A process may have 20,000 descriptors here, of which the relay listener gives 8,400 to known peers, so seven origins on one database share the
+//! streams, and each has a client process of its own (`rds-bench stream-clients`). The connections differ in the origin's port, so the range of local ports suffices.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -23,9 +23,9 @@ use crate::http;
 use crate::report::Report;
 use crate::{cores, market::Market};
 
-const ORIGINS: u16 = 4;
+const ORIGINS: u16 = 7;
 /// Streams of each origin; a multiple of the streams of a key.
-const STREAMS: usize = 12_600;
+const STREAMS: usize = 7_200;
 /// Maximum KiB per stream.
 const TARGET: f64 = 1.2;
 /// Time for a server to free the memory it needed for opening the connections.

@@ -86,8 +86,8 @@ fn method(plan: &Plan) -> String {
          subscribers each time. All subscribers of a server are one client thread; payloads have about 400 bytes. In every turn, and in an untimed \
          turn before, every subscriber must receive every payload once, in order and unchanged. CPU per frame is all CPU time of the \
          server while the frames were published and delivered. At 1 frame/s, one row is committed by the same Postgres between two \
-         operations. The 50,000 idle streams are those of four origins on one database, each with a client process, because a process may have \
-         20,000 descriptors and a listener 16,384 connections. The plain inserts of the journal's ratio are of the same row into a table of the same columns with a primary key, \
+         operations. The 50,400 idle streams are those of seven origins on one database, each with a client process, because a process may have \
+         20,000 descriptors, of which the relay listener gives 8,400 to known peers. The plain inserts of the journal's ratio are of the same row into a table of the same columns with a primary key, \
          by the same producers in the turn after. nchan is Debian's with one worker; durable-streams has its default settings, with \
          its log on disk. Webhooks go over TLS to receivers on this machine; every receiver that answers must get every event exactly once. \
          The naive loop (`bench/naive-loop`, one Node process) gets the same events on the same schedule, and sends each event, signed, to one endpoint after the \

@@ -36,7 +36,7 @@ pub struct Options {
     /// Number of fault rounds per campaign. A round of the chain campaign is 250 seeds, and `--seed` is the first one.
     #[arg(long, value_name = "N", default_value_t = 4)]
     rounds: u32,
-    /// Campaign to run; all by default.
+    /// Campaign to run; by default all that do not take long.
     #[arg(long, value_enum)]
     campaign: Option<Campaign>,
     /// Folder with `entry.mjs` and `build/` of another Worker version, to run in the stack campaign together with this one.
@@ -49,6 +49,8 @@ pub struct Options {
 pub enum Campaign {
     /// Streams and webhooks, directly at the origins.
     Push,
+    /// Ten thousand stream clients, directly at the origins. Takes long and runs only if it is named.
+    Crowd,
     /// The whole service, through two versions of the edge.
     Stack,
     /// The JSON-RPC providers of a chain.
@@ -191,15 +193,18 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
         options.rounds
     );
     let mut outcome = Ok(());
-    for (campaign, file) in
-        [(Campaign::Push, "campaign/campaign.mjs"), (Campaign::Stack, "stack-campaign/campaign.mjs")]
-    {
-        if options.campaign.is_some_and(|chosen| chosen != campaign) {
+    let suites = [
+        (Campaign::Push, "campaign/campaign.mjs"),
+        (Campaign::Crowd, "campaign/crowd.mjs"),
+        (Campaign::Stack, "stack-campaign/campaign.mjs"),
+    ];
+    for (campaign, file) in suites {
+        if options.campaign.map_or(campaign == Campaign::Crowd, |chosen| chosen != campaign) {
             continue;
         }
         let folder = Scratch::new(cache, "faults")?;
         let description = match campaign {
-            Campaign::Push => campaign::lay_out(cache, &folder.path)?,
+            Campaign::Push | Campaign::Crowd => campaign::lay_out(cache, &folder.path)?,
             Campaign::Stack | Campaign::Chain => {
                 campaign::lay_out_whole(cache, &folder.path, options.other_edge.as_deref())?
             }

@@ -26,6 +26,8 @@ use crate::{cores, market::Market};
 const ORIGINS: u16 = 7;
 /// Streams of each origin; a multiple of the streams of a key.
 const STREAMS: usize = 7_200;
+/// Streams that are opened and closed at each origin before memory is measured, so that its connections to Postgres and its threads have theirs.
+const FIRST: usize = 100;
 /// Maximum KiB per stream.
 const TARGET: f64 = 1.2;
 /// Time for a server to free the memory it needed for opening the connections.
@@ -42,10 +44,10 @@ pub fn measure(report: &mut Report) -> Result<()> {
         origins.push(Origin::start(&ours.market, number)?);
     }
     let resident = || origins.iter().map(|origin| measure::resident_of_family(origin.pid)).sum::<Result<u64>>();
-    // Exclude the one-time cost of the first stream and the first payload; its key is not used again.
+    // Exclude the one-time cost of the first streams and of the first payload; their key is not used again.
     let mut payload = sse::FIRST;
     for origin in &origins {
-        let mut first = Subscribers::open(origin.relay, 1, payload, |_| ours.request(streams))?;
+        let mut first = Subscribers::open(origin.relay, FIRST, payload, |_| ours.request(streams))?;
         let sent = PublishTimes::new(payload, 1);
         ours.publish(&sse::payload(payload), &|| sent.note(payload))?;
         first.read_up_to(payload, &sent, &mut Latencies::default())?;

@@ -36,7 +36,7 @@ pub struct Streams {
 
 #[derive(Debug, Default)]
 struct Held {
-    open: HashMap<i64, Open>,
+    open: HashMap<i64, Arc<Open>>,
     unreleased: Vec<i64>,
 }
 
@@ -48,12 +48,12 @@ impl Held {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Open {
     key: Option<i64>,
     /// Whether the database has granted the lease.
-    settled: bool,
-    ended: Arc<AtomicBool>,
+    settled: AtomicBool,
+    ended: AtomicBool,
 }
 
 /// The lease of a stream; dropping it releases the lease.
@@ -61,13 +61,13 @@ struct Open {
 pub struct StreamLease {
     id: i64,
     streams: Arc<Streams>,
-    ended: Arc<AtomicBool>,
+    open: Arc<Open>,
 }
 
 impl StreamLease {
     /// Whether the stream must end: its key was revoked, or its lease was deleted because this process was considered dead.
     pub fn must_end(&self) -> bool {
-        self.ended.load(Relaxed)
+        self.open.ended.load(Relaxed)
     }
 
     /// A number that differs between streams.
@@ -127,14 +127,12 @@ impl Streams {
         if !self.announced.load(Relaxed) {
             self.announce(db).await?;
         }
-        let (id, ended) = (random(), Arc::new(AtomicBool::new(false)));
-        self.held().open.insert(id, Open { key, settled: false, ended: ended.clone() });
-        let place = StreamLease { id, streams: self.clone(), ended };
+        let (id, open) = (random(), Arc::new(Open { key, ..Open::default() }));
+        self.held().open.insert(id, open.clone());
+        let place = StreamLease { id, streams: self.clone(), open };
         match table::admit(db, LeaseRequest { id, process: self.process, key, viewer }).await? {
             Verdict::Admitted => {
-                if let Some(open) = self.held().open.get_mut(&id) {
-                    open.settled = true;
-                }
+                place.open.settled.store(true, Relaxed);
                 Ok(Ok(place))
             }
             full => Ok(Err(full)),
@@ -187,7 +185,8 @@ impl Streams {
     /// Compares open streams with the leases in the database. A stream without its lease ends: this process was considered dead, and
     /// another stream may use the freed place. A lease without a stream is released. Returns the number of streams ended.
     pub(super) async fn reconcile(&self, db: &Db) -> Result<usize, StoreError> {
-        let settled: Vec<i64> = self.held().open.iter().filter(|(_, open)| open.settled).map(|(id, _)| *id).collect();
+        let settled: Vec<i64> =
+            self.held().open.iter().filter(|(_, open)| open.settled.load(Relaxed)).map(|(id, _)| *id).collect();
         let counted: HashMap<i64, bool> = table::held_by(db, self.process).await?.into_iter().collect();
         let mut held = self.held();
         let mut ended = 0;
@@ -233,9 +232,9 @@ mod tests {
     fn unreleased_leases_take_a_bounded_amount_of_memory() {
         let streams = Arc::new(Streams::new(false));
         for id in 0..3 * MAX_UNRELEASED as i64 {
-            let ended = Arc::default();
-            streams.held().open.insert(id, Open { key: None, settled: true, ended: Arc::clone(&ended) });
-            drop(StreamLease { id, streams: streams.clone(), ended });
+            let open = Arc::<Open>::default();
+            streams.held().open.insert(id, open.clone());
+            drop(StreamLease { id, streams: streams.clone(), open });
         }
         let held = streams.held();
         assert_eq!((held.open.len(), held.unreleased.len()), (0, MAX_UNRELEASED));

@@ -1,11 +1,11 @@
 //! The state of a connection: progress of its latest request, whether it streams, and time limits for its client.
 
 use crate::http::transport::connections::{ConnectionEntry, PeerClass};
-use crate::stream::body::FrameStreamHandle;
+use crate::stream::body::{FrameStream, FrameStreamHandle};
 use rds_engine::clock::Stopwatch;
 use std::future::pending;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -32,8 +32,9 @@ pub struct ConnectionState(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Set once the connection streams.
-    source: OnceLock<Option<FrameStreamHandle>>,
+    is_streaming: AtomicBool,
+    /// The frames of a stream whose first frame was not written yet.
+    source: Mutex<Option<FrameStreamHandle>>,
     /// The upper bits count the steps of all requests; the lowest two bits are the latest [`Step`].
     steps: AtomicU64,
     /// The connection's entry in the listener's count; `None` without a listener.
@@ -101,16 +102,25 @@ impl ConnectionState {
     /// Marks the connection as streaming. With a `source`, the socket takes over the frames after the first one and ends the HTTP
     /// connection. Without one (HTTP/1.0, which has no chunked encoding), the body writes all frames.
     pub fn streams(&self, source: Option<FrameStreamHandle>) {
-        // A streaming connection has no further request.
-        let _ = self.0.source.set(source);
+        *self.source() = source;
+        self.0.is_streaming.store(true, Relaxed);
     }
 
     pub(in crate::http) fn is_streaming(&self) -> bool {
-        self.0.source.get().is_some()
+        self.0.is_streaming.load(Relaxed)
     }
 
-    pub(in crate::http) fn source(&self) -> Option<&FrameStreamHandle> {
-        self.0.source.get()?.as_ref()
+    /// Takes the frames of a stream whose first frame was taken from the body.
+    pub(in crate::http) fn take_frames(&self) -> Option<FrameStream> {
+        if !self.is_streaming() {
+            return None;
+        }
+        let mut source = self.source();
+        source.take_if(|source| source.has_begun())?.take()
+    }
+
+    fn source(&self) -> MutexGuard<'_, Option<FrameStreamHandle>> {
+        self.0.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The latest step, and a number that changes with every step.

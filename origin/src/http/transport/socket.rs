@@ -120,11 +120,8 @@ impl AsyncWrite for Socket {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         self.line.record_step_after(Step::Answered, Step::Idle);
         // Everything before the frames has been written. The error below ends the HTTP connection, which frees its buffers.
-        if self.frames.is_none()
-            && let Some(source) = self.line.source()
-            && source.has_begun()
-        {
-            self.frames = source.take();
+        if self.frames.is_none() {
+            self.frames = self.line.take_frames();
         }
         match self.frames {
             Some(_) => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),

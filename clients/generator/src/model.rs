@@ -156,6 +156,8 @@ pub struct Parameter {
     pub required: bool,
     /// Its shape. A list is sent as one value, separated by commas.
     pub shape: Shape,
+    /// The greatest number that it accepts, or that greater ones are reduced to.
+    pub greatest: Option<u64>,
     /// An example from the document.
     pub example: Option<Value>,
 }
@@ -211,12 +213,15 @@ pub struct Paging {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PagingStyle {
     /// By its number. The end is known from `meta.totalPages` or `meta.hasMore`. Without `meta` the answer is complete unless the caller
-    /// gave a page size; then a page with fewer rows is the last.
+    /// gave a page size; then an empty page is the end, because the service may have reduced the size.
     Number {
         /// The parameter with the page's number.
         page: String,
         /// The parameter with the page's size.
         size: String,
+        /// The greatest size, which a library asks for when all rows are read and the caller gave none. `None` if the answer has no
+        /// `meta`, because it then has every row.
+        greatest: Option<u64>,
     },
     /// By the number of rows before it; the end is known from a total beside the rows.
     Offset {

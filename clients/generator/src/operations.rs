@@ -79,6 +79,7 @@ fn parameter(value: &Value) -> Parameter {
         doc: doc(value),
         required: value.get("required").and_then(Value::as_bool).unwrap_or(false),
         shape: shape(schema),
+        greatest: schema.get("x-clamped-to").or_else(|| schema.get("maximum")).and_then(Value::as_u64),
         example: value.get("example").or_else(|| schema.get("example")).cloned(),
     }
 }

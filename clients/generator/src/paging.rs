@@ -8,8 +8,9 @@ pub fn paging(model: &Model, parameters: &[Parameter], answer: &Shape) -> Option
     let path = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let data = member(model, answer, "data")?;
     if takes("page") {
-        let size = ["limit", "pageSize"].into_iter().find(|it| takes(it))?;
-        let style = PagingStyle::Number { page: "page".into(), size: size.into() };
+        let size = parameters.iter().find(|it| it.name == "limit" || it.name == "pageSize")?;
+        let greatest = member(model, answer, "meta").and(size.greatest);
+        let style = PagingStyle::Number { page: "page".into(), size: size.name.clone(), greatest };
         return Some(Paging { style, rows: path(&["data"]), row: item(model, &data)? });
     }
     // The rows are one of several members of `data`.

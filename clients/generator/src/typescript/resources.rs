@@ -89,8 +89,9 @@ fn described(it: &Operation) -> String {
 fn of_paging(it: &Paging) -> String {
     let list = |path: &[String]| path.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(", ");
     let style = match &it.style {
-        PagingStyle::Number { page, size } => {
-            format!("style: 'number', page: {}, size: {}", quoted(page), quoted(size))
+        PagingStyle::Number { page, size, greatest } => {
+            let most = greatest.map(|it| format!(", most: {it}")).unwrap_or_default();
+            format!("style: 'number', page: {}, size: {}{most}", quoted(page), quoted(size))
         }
         PagingStyle::Offset { offset, total } => {
             format!("style: 'offset', offset: {}, total: [{}]", quoted(offset), list(total))

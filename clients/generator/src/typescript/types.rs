@@ -2,6 +2,7 @@
 
 use super::text::{doc, literal, member, quoted};
 use crate::model::{Answer, Field, Model, Operation, Parameter, Shape};
+use std::collections::BTreeSet;
 
 /// The whole file.
 pub fn file(model: &Model) -> String {
@@ -21,9 +22,11 @@ pub fn exported(name: &str) -> String {
     if name == "Error" { "ErrorBody".into() } else { name.into() }
 }
 
-/// The exported names of types that occur in `text` as words.
+/// The exported names of types that the code of `text` uses.
 pub fn used_names(model: &Model, text: &str) -> Vec<String> {
-    let words: std::collections::BTreeSet<&str> = text.split(|it: char| !it.is_alphanumeric() && it != '_').collect();
+    let is_code = |line: &&str| !line.trim_start().starts_with(['*', '/']) && !line.starts_with("const ");
+    let is_word = |it: char| it.is_alphanumeric() || it == '_';
+    let words: BTreeSet<&str> = text.lines().filter(is_code).flat_map(|line| line.split(|it| !is_word(it))).collect();
     let mut names: Vec<String> = model.types.iter().map(|it| exported(&it.name)).collect();
     for it in model.operations() {
         names.extend(["Parameters", "Body", "Answer"].map(|end| format!("{}{end}", it.id)));

@@ -90,7 +90,8 @@ function play(exchange, examples, response) {
     response.destroy();
     return;
   }
-  const headers = { 'x-request-id': randomBytes(16).toString('hex'), ...exchange.headers };
+  const given = Object.entries(exchange.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
+  const headers = { 'x-request-id': randomBytes(16).toString('hex'), ...Object.fromEntries(given) };
   const json = exchange.example ? examples.get(exchange.example) : exchange.json;
   const text = exchange.text ?? (json === undefined ? '' : JSON.stringify(json));
   const type = chunks ? 'text/event-stream' : 'application/json';

@@ -1,5 +1,6 @@
-// The behaviour suite, played with this library: the package that is installed, or the one built here.
+// The behaviour suite, played with this library.
 import { run } from '../../behaviours/runner.mjs';
+import { installed } from './installed.mjs';
 
-const [library, decisions] = await Promise.all([import('@risk-data/client'), import('@risk-data/client/decisions')]);
+const [library, decisions] = await Promise.all([installed('@risk-data/client'), installed('@risk-data/client/decisions')]);
 run(library, decisions);

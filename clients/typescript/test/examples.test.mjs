@@ -17,7 +17,8 @@ const sources = readdirSync(join(here, 'src'), { recursive: true, withFileTypes:
 const examples = sources.flatMap(({ parentPath, name }) => examplesOf(name, readFileSync(join(parentPath, name), 'utf8')));
 const HEAD = `import * as library from '@risk-data/client';
 import * as decisions from '@risk-data/client/decisions';
-import type { Client, DeliveryData, RequestOptions, StreamOptions } from '@risk-data/client';
+import { Client } from '@risk-data/client';
+import type { DeliveryData, RequestOptions, StreamOptions } from '@risk-data/client';
 declare const client: Client;
 `;
 
@@ -76,7 +77,7 @@ function write(name, text) {
 
 /** The example as a function in which every export of the library has its name. */
 function module(code) {
-  const values = ['ApiError', 'CancelledError', 'Client', 'ConnectionError', 'DecodingError', 'RiskDataError', 'TimeoutError', 'WebhookError', 'infoOf', 'verifyWebhook'];
+  const values = ['ApiError', 'CancelledError', 'ConnectionError', 'DecodingError', 'RiskDataError', 'TimeoutError', 'WebhookError', 'infoOf', 'verifyWebhook'];
   const classes = document.components.schemas.ErrorCode.enum.map((it) => {
     const words = it.replace(/_ERROR$/, '').toLowerCase().split('_');
     return `${words.map((word) => word[0].toUpperCase() + word.slice(1)).join('')}Error`;

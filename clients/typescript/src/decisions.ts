@@ -113,8 +113,12 @@ function isValid(it: DecisionEnvelope): boolean {
     typeof it.createdAt === 'string' && INSTANT.test(it.createdAt) && !Number.isNaN(Date.parse(it.createdAt)) &&
     texts.every((text) => typeof text === 'string' && !/[\uD800-\uDFFF]/u.test(text)) &&
     typeof limits === 'object' && limits !== null && !Array.isArray(limits) &&
-    Object.entries(limits).every(([name, value]) => /^maxSharePer[A-Z][A-Za-z]*$/.test(name) && Number.isInteger(value) && value >= 0 && value <= 1_000_000)
+    Object.entries(limits).every(isLimit)
   );
+}
+
+function isLimit([name, value]: [string, unknown]): boolean {
+  return /^maxSharePer[A-Z][A-Za-z]*$/.test(name) && Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1_000_000;
 }
 
 /** Members sorted by name, no spaces (RFC 8785). */

@@ -1,4 +1,4 @@
-// Everything of the library but the verification of decisions, which brings its own cryptography: import that from `@risk-data/client/decisions`.
+// Everything but the verification of decisions, which needs cryptography of its own: that is `@risk-data/client/decisions`.
 export { Client } from './client.js';
 export { ApiError, CancelledError, ConnectionError, DecodingError, RiskDataError, TimeoutError } from './core/api-error.js';
 export { infoOf } from './core/info.js';

@@ -91,7 +91,12 @@ export async function verifyWebhook(input: WebhookInput): Promise<WebhookEvent> 
 }
 
 /** Tries every secret with every signature; the time does not depend on which of them matches. */
-async function anyMatches(secrets: readonly string[], scheme: string, message: Uint8Array, signatures: readonly Uint8Array[]): Promise<boolean> {
+async function anyMatches(
+  secrets: readonly string[],
+  scheme: string,
+  message: Uint8Array,
+  signatures: readonly Uint8Array[],
+): Promise<boolean> {
   let matches = false;
   for (const secret of secrets) {
     const bytes = scheme === 'service' ? new TextEncoder().encode(secret) : standardKey(secret);
@@ -172,7 +177,8 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
 function parsed(body: Uint8Array): WebhookEvent {
   try {
     const event: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-    if (typeof event === 'object' && event !== null && typeof (event as WebhookEvent).event_type === 'string') return event as WebhookEvent;
+    const isEvent = typeof event === 'object' && event !== null && typeof (event as WebhookEvent).event_type === 'string';
+    if (isEvent) return event as WebhookEvent;
   } catch {
     // Reported below.
   }

@@ -15,6 +15,9 @@ after(() => rmSync(folder, { recursive: true }));
 
 const sources = readdirSync(join(here, 'src'), { recursive: true, withFileTypes: true }).filter((it) => it.name.endsWith('.ts'));
 const examples = sources.flatMap(({ parentPath, name }) => examplesOf(name, readFileSync(join(parentPath, name), 'utf8')));
+const CLIENT = `import { Client } from '@risk-data/client';
+export const client = new Client({ baseUrl: 'http://recorded', maxRetries: 0 });
+`;
 const HEAD = `import * as library from '@risk-data/client';
 import * as decisions from '@risk-data/client/decisions';
 import { Client } from '@risk-data/client';
@@ -43,16 +46,17 @@ describe('Examples', () => {
       strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, types: [], noEmit: true,
     };
     const faults = ts.getPreEmitDiagnostics(ts.createProgram(files, options));
-    assert.equal(ts.formatDiagnostics(faults, { getCanonicalFileName: (it) => it, getCurrentDirectory: () => folder, getNewLine: () => '\n' }), '');
+    const host = { getCanonicalFileName: (it) => it, getCurrentDirectory: () => folder, getNewLine: () => '\n' };
+    assert.equal(ts.formatDiagnostics(faults, host), '');
   });
 
   const asked = new Set();
   for (const [at, { name, code }] of examples.entries()) {
     test(`runs: ${name}`, async () => {
-      const file = write(`run-${at}.mjs`, ts.transpile(module(code).replace('declare const client: Client;', "import { client } from './client.mjs';"), {
-        target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext,
-      }));
-      write('client.mjs', "import { Client } from '@risk-data/client';\nexport const client = new Client({ baseUrl: 'http://recorded', maxRetries: 0 });\n");
+      const text = module(code).replace('declare const client: Client;', "import { client } from './client.mjs';");
+      const to = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+      const file = write(`run-${at}.mjs`, ts.transpile(text, to));
+      write('client.mjs', CLIENT);
       const [real, log] = [globalThis.fetch, { ...console }];
       globalThis.fetch = (url, init) => recorded(url, init, asked);
       Object.assign(console, { log() {}, warn() {}, error() {} });
@@ -77,7 +81,8 @@ function write(name, text) {
 
 /** The example as a function in which every export of the library has its name. */
 function module(code) {
-  const values = ['ApiError', 'CancelledError', 'ConnectionError', 'DecodingError', 'RiskDataError', 'TimeoutError', 'WebhookError', 'infoOf', 'verifyWebhook'];
+  const errors = ['ApiError', 'CancelledError', 'ConnectionError', 'DecodingError', 'RiskDataError', 'TimeoutError', 'WebhookError'];
+  const values = [...errors, 'infoOf', 'verifyWebhook'];
   const classes = document.components.schemas.ErrorCode.enum.map((it) => {
     const words = it.replace(/_ERROR$/, '').toLowerCase().split('_');
     return `${words.map((word) => word[0].toUpperCase() + word.slice(1)).join('')}Error`;

@@ -35,6 +35,9 @@ export interface ClientOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** Options that requests and streams share. */
+type Common = Pick<RequestOptions, 'strict' | 'subclient' | 'headers'>;
+
 /** What a try needs. */
 interface Prepared {
   readonly url: string;
@@ -83,7 +86,7 @@ export class Transport {
   }
 
   /** The address and the headers of a request. */
-  target(path: string, names: object, query: object, options: Pick<RequestOptions, 'strict' | 'subclient' | 'headers'>): { url: string; headers: Headers } {
+  target(path: string, names: object, query: object, options: Common): { url: string; headers: Headers } {
     const values = names as Record<string, unknown>;
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encoded(values[name], name));
     const search = new URLSearchParams();

@@ -5,7 +5,6 @@ import type { Pages } from '../core/pages.js';
 import type { EventStream } from '../core/stream.js';
 import type {
   AssetDetailAnswer,
-  AssetFacets,
   AssetFacetsAnswer,
   AssetListAnswer,
   AssetListParameters,
@@ -49,7 +48,6 @@ import type {
   ClaimsParameters,
   CuratorByIdAnswer,
   CuratorByIdParameters,
-  CuratorEvents,
   CuratorEventsAnswer,
   CuratorEventsParameters,
   CuratorListAnswer,
@@ -66,9 +64,7 @@ import type {
   GraphCheckAnswer,
   GraphCheckBody,
   GraphSnapshotAnswer,
-  Health,
   HealthAnswer,
-  IncidentExposure,
   IncidentExposureAnswer,
   IncidentExposureParameters,
   IncidentSummaryAnswer,
@@ -79,7 +75,6 @@ import type {
   IndexListParameters,
   IndexRow,
   ListedBasketVersion,
-  LookThrough,
   LookThroughAnswer,
   LookThroughParameters,
   LossBoardAnswer,
@@ -91,9 +86,7 @@ import type {
   MarketEventsParameters,
   MarketListAnswer,
   MarketListParameters,
-  Me,
   MeAnswer,
-  Methodology,
   MethodologyAnswer,
   ModelHealthAnswer,
   ModelHealthParameters,
@@ -102,7 +95,6 @@ import type {
   OracleFeed,
   OracleListAnswer,
   OracleListParameters,
-  Portfolio,
   PortfolioAnswer,
   PredictionsAnswer,
   PredictionsParameters,
@@ -115,7 +107,6 @@ import type {
   RateBySymbolAnswer,
   RateListAnswer,
   RateListParameters,
-  Ready,
   ReadyAnswer,
   ReferenceRate,
   ResearchSourcesAnswer,
@@ -127,7 +118,6 @@ import type {
   RoycoAnswer,
   RoycoParameters,
   RwaByIdAnswer,
-  RwaCoverage,
   RwaCoverageAnswer,
   RwaFacetsAnswer,
   RwaHistoryAnswer,
@@ -144,7 +134,6 @@ import type {
   SignalListParameters,
   SignerListAnswer,
   SignerListParameters,
-  Stats,
   StatsAnswer,
   StatusAnswer,
   ValidationReportsAnswer,
@@ -153,10 +142,8 @@ import type {
   VaultBatchBody,
   VaultByIdAnswer,
   VaultByIdParameters,
-  VaultChanges,
   VaultChangesAnswer,
   VaultChangesParameters,
-  VaultDetail,
   VaultDetailAnswer,
   VaultDetailParameters,
   VaultEvent,
@@ -197,7 +184,7 @@ import type {
 } from './types.js';
 
 const assetSymbols: Operation = { id: 'AssetSymbols', verb: 'GET', path: '/v1/assets', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
-const assetList: Operation = { id: 'AssetList', verb: 'GET', path: '/v1/assets/enriched', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const assetList: Operation = { id: 'AssetList', verb: 'GET', path: '/v1/assets/enriched', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const assetFacets: Operation = { id: 'AssetFacets', verb: 'GET', path: '/v1/assets/enriched/facets', repeat: 'safe', hasEtag: true };
 const assetDetail: Operation = { id: 'AssetDetail', verb: 'GET', path: '/v1/assets/{chain_id}/{address}', repeat: 'safe', hasEtag: true };
 const assetSymbolHistory: Operation = { id: 'AssetSymbolHistory', verb: 'GET', path: '/v1/assets/{symbol}/history', repeat: 'safe', hasEtag: true };
@@ -212,12 +199,12 @@ const basketById: Operation = { id: 'BasketById', verb: 'GET', path: '/v1/basket
 const basketChanges: Operation = { id: 'BasketChanges', verb: 'GET', path: '/v1/baskets/{id}/changes', repeat: 'safe', hasEtag: true };
 const basketMethodologyVersions: Operation = { id: 'BasketMethodologyVersions', verb: 'GET', path: '/v1/baskets/{id}/methodology/versions', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
 const basketVersion: Operation = { id: 'BasketVersion', verb: 'GET', path: '/v1/baskets/{id}/version/{versionId}', repeat: 'safe', hasEtag: true };
-const basketVersions: Operation = { id: 'BasketVersions', verb: 'GET', path: '/v1/baskets/{id}/versions', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'pageSize', rows: ['data'] } };
+const basketVersions: Operation = { id: 'BasketVersions', verb: 'GET', path: '/v1/baskets/{id}/versions', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'pageSize', most: 200, rows: ['data'] } };
 const chains: Operation = { id: 'Chains', verb: 'GET', path: '/v1/chains', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
-const curatorList: Operation = { id: 'CuratorList', verb: 'GET', path: '/v1/curators', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const curatorList: Operation = { id: 'CuratorList', verb: 'GET', path: '/v1/curators', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const curatorById: Operation = { id: 'CuratorById', verb: 'GET', path: '/v1/curators/{id}', repeat: 'safe', hasEtag: true };
 const curatorEvents: Operation = { id: 'CuratorEvents', verb: 'GET', path: '/v1/curators/{id}/events', repeat: 'safe', hasEtag: true, paging: { style: 'offset', offset: 'offset', total: ['data', 'total'], rows: ['data', 'events'] } };
-const eventList: Operation = { id: 'EventList', verb: 'GET', path: '/v1/events', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const eventList: Operation = { id: 'EventList', verb: 'GET', path: '/v1/events', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const eventGroup: Operation = { id: 'EventGroup', verb: 'GET', path: '/v1/events/group/{groupKey}', repeat: 'safe', hasEtag: true };
 const eventStream: Operation = { id: 'EventStream', verb: 'GET', path: '/v1/events/stream', repeat: 'safe' };
 const eventById: Operation = { id: 'EventById', verb: 'GET', path: '/v1/events/{id}', repeat: 'safe', hasEtag: true };
@@ -235,14 +222,14 @@ const indexById: Operation = { id: 'IndexById', verb: 'GET', path: '/v1/indices/
 const indexLevels: Operation = { id: 'IndexLevels', verb: 'GET', path: '/v1/indices/{id}/levels', repeat: 'safe', hasEtag: true };
 const rateList: Operation = { id: 'RateList', verb: 'GET', path: '/v1/rates', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
 const rateBySymbol: Operation = { id: 'RateBySymbol', verb: 'GET', path: '/v1/rates/{symbol}', repeat: 'safe', hasEtag: true };
-const marketList: Operation = { id: 'MarketList', verb: 'GET', path: '/v1/markets', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const marketList: Operation = { id: 'MarketList', verb: 'GET', path: '/v1/markets', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const marketById: Operation = { id: 'MarketById', verb: 'GET', path: '/v1/markets/{id}', repeat: 'safe', hasEtag: true };
 const marketEvents: Operation = { id: 'MarketEvents', verb: 'GET', path: '/v1/markets/{id}/events', repeat: 'safe', hasEtag: true };
 const methodology: Operation = { id: 'Methodology', verb: 'GET', path: '/v1/methodology', repeat: 'safe', hasEtag: true };
-const oracleList: Operation = { id: 'OracleList', verb: 'GET', path: '/v1/oracle', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const oracleList: Operation = { id: 'OracleList', verb: 'GET', path: '/v1/oracle', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const oracleByAddress: Operation = { id: 'OracleByAddress', verb: 'GET', path: '/v1/oracle/{chain}/{address}', repeat: 'safe', hasEtag: true };
 const portfolio: Operation = { id: 'Portfolio', verb: 'GET', path: '/v1/portfolio/{address}', repeat: 'safe', hasEtag: true };
-const royco: Operation = { id: 'Royco', verb: 'GET', path: '/v1/royco', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const royco: Operation = { id: 'Royco', verb: 'GET', path: '/v1/royco', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const protocolList: Operation = { id: 'ProtocolList', verb: 'GET', path: '/v1/protocols', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
 const protocolById: Operation = { id: 'ProtocolById', verb: 'GET', path: '/v1/protocols/{id}', repeat: 'safe', hasEtag: true };
 const backtests: Operation = { id: 'Backtests', verb: 'GET', path: '/v1/research/backtests', repeat: 'safe', hasEtag: true };
@@ -252,19 +239,19 @@ const predictions: Operation = { id: 'Predictions', verb: 'GET', path: '/v1/rese
 const researchSources: Operation = { id: 'ResearchSources', verb: 'GET', path: '/v1/research/sources', repeat: 'safe', hasEtag: true };
 const validationReports: Operation = { id: 'ValidationReports', verb: 'GET', path: '/v1/research/validation-reports', repeat: 'safe', hasEtag: true };
 const reviewerList: Operation = { id: 'ReviewerList', verb: 'GET', path: '/v1/reviewers', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
-const rwaList: Operation = { id: 'RwaList', verb: 'GET', path: '/v1/rwa', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const rwaList: Operation = { id: 'RwaList', verb: 'GET', path: '/v1/rwa', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const rwaCoverage: Operation = { id: 'RwaCoverage', verb: 'GET', path: '/v1/rwa/coverage', repeat: 'safe', hasEtag: true };
 const rwaFacets: Operation = { id: 'RwaFacets', verb: 'GET', path: '/v1/rwa/facets', repeat: 'safe', hasEtag: true };
 const rwaHistory: Operation = { id: 'RwaHistory', verb: 'GET', path: '/v1/rwa/stats/history', repeat: 'safe', hasEtag: true };
 const rwaById: Operation = { id: 'RwaById', verb: 'GET', path: '/v1/rwa/{asset_id}', repeat: 'safe', hasEtag: true };
-const securityEventList: Operation = { id: 'SecurityEventList', verb: 'GET', path: '/v1/security-events', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
-const lossBoard: Operation = { id: 'LossBoard', verb: 'GET', path: '/v1/security-events/losses', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const securityEventList: Operation = { id: 'SecurityEventList', verb: 'GET', path: '/v1/security-events', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
+const lossBoard: Operation = { id: 'LossBoard', verb: 'GET', path: '/v1/security-events/losses', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const ready: Operation = { id: 'Ready', verb: 'GET', path: '/ready', repeat: 'safe' };
 const health: Operation = { id: 'Health', verb: 'GET', path: '/v1/health', repeat: 'safe' };
 const me: Operation = { id: 'Me', verb: 'GET', path: '/v1/me', repeat: 'safe' };
 const openApi: Operation = { id: 'OpenApi', verb: 'GET', path: '/v1/openapi.json', repeat: 'safe', hasEtag: true };
 const status: Operation = { id: 'Status', verb: 'GET', path: '/v1/status', repeat: 'safe', hasEtag: true };
-const signalList: Operation = { id: 'SignalList', verb: 'GET', path: '/v1/signals', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const signalList: Operation = { id: 'SignalList', verb: 'GET', path: '/v1/signals', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const signalById: Operation = { id: 'SignalById', verb: 'GET', path: '/v1/signals/{id}', repeat: 'safe', hasEtag: true };
 const stats: Operation = { id: 'Stats', verb: 'GET', path: '/v1/stats', repeat: 'safe', hasEtag: true };
 const vaultDetail: Operation = { id: 'VaultDetail', verb: 'GET', path: '/v1/vault/{network}/{address}', repeat: 'safe', hasEtag: true };
@@ -276,10 +263,10 @@ const vaultScoreHistory: Operation = { id: 'VaultScoreHistory', verb: 'GET', pat
 const vaultSnapshots: Operation = { id: 'VaultSnapshots', verb: 'GET', path: '/v1/vault/{network}/{address}/snapshots', repeat: 'safe', hasEtag: true };
 const vaultStrategies: Operation = { id: 'VaultStrategies', verb: 'GET', path: '/v1/vault/{network}/{address}/strategies', repeat: 'safe', hasEtag: true };
 const vaultStrategy: Operation = { id: 'VaultStrategy', verb: 'GET', path: '/v1/vault/{network}/{address}/strategy', repeat: 'safe', hasEtag: true };
-const vaultList: Operation = { id: 'VaultList', verb: 'GET', path: '/v1/vaults', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const vaultList: Operation = { id: 'VaultList', verb: 'GET', path: '/v1/vaults', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 100, rows: ['data'] } };
 const vaultBatch: Operation = { id: 'VaultBatch', verb: 'POST', path: '/v1/vaults/batch', repeat: 'unsafe' };
 const vaultChanges: Operation = { id: 'VaultChanges', verb: 'GET', path: '/v1/vaults/changes', repeat: 'safe', paging: { style: 'cursor', since: 'since', cursor: ['data', 'cursor'], rows: ['data', 'vaults'] } };
-const vaultScores: Operation = { id: 'VaultScores', verb: 'GET', path: '/v1/vaults/scores', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };
+const vaultScores: Operation = { id: 'VaultScores', verb: 'GET', path: '/v1/vaults/scores', repeat: 'safe', hasEtag: true, paging: { style: 'number', page: 'page', size: 'limit', most: 1000, rows: ['data'] } };
 const vaultsWithCriticalIncidents: Operation = { id: 'VaultsWithCriticalIncidents', verb: 'GET', path: '/v1/vaults/with-critical-incidents', repeat: 'safe', hasEtag: true };
 const vaultById: Operation = { id: 'VaultById', verb: 'GET', path: '/v1/vaults/{id}', repeat: 'safe', hasEtag: true };
 const webhookList: Operation = { id: 'WebhookList', verb: 'GET', path: '/v1/webhooks', repeat: 'safe', paging: { style: 'number', page: 'page', size: 'limit', rows: ['data'] } };

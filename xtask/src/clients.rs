@@ -48,8 +48,8 @@ const LIBRARIES: [Library; 1] = [Library { name: "typescript", suite: typescript
 /// Does what the command line says.
 pub fn run(options: &Options) -> Result<()> {
     match options.action {
-        Action::Generate => generator(false),
-        Action::Check => generator(true),
+        Action::Generate => generate(false),
+        Action::Check => generate(true),
         Action::Test => {
             let mut tally = Tally::default();
             let outcome = suites(&Cache::open()?, &mut tally, options.language.as_deref());
@@ -61,7 +61,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Checks the generated files, then tests every library, or one, and adds the counts.
 pub fn suites(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
-    generator(true)?;
+    generate(true)?;
     let mut failures = Vec::new();
     for library in LIBRARIES.iter().filter(|it| only.is_none_or(|only| only == it.name)) {
         let folder = Scratch::new(cache, &format!("clients-{}", library.name))?;
@@ -77,13 +77,18 @@ pub fn suites(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()
     Ok(())
 }
 
-fn generator(check: bool) -> Result<()> {
+/// The command that writes the generated files, or checks them.
+pub fn generator(check: bool) -> Command {
     let mut cargo = workspace::cargo();
     cargo.args(["run", "--locked", "--quiet", "--package", "rds-clients", "--"]);
     if check {
         cargo.arg("--check");
     }
-    let status = command::stream(cargo, TIMEOUT, |line| println!("{line}"))?;
+    cargo
+}
+
+fn generate(check: bool) -> Result<()> {
+    let status = command::stream(generator(check), TIMEOUT, |line| println!("{line}"))?;
     if !status.success() {
         bail!("the generated files of the client libraries are outdated; see above");
     }

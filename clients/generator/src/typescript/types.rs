@@ -25,8 +25,11 @@ pub fn exported(name: &str) -> String {
 /// The exported names of types that the code of `text` uses.
 pub fn used_names(model: &Model, text: &str) -> Vec<String> {
     let is_code = |line: &&str| !line.trim_start().starts_with(['*', '/']) && !line.starts_with("const ");
-    let is_word = |it: char| it.is_alphanumeric() || it == '_';
-    let words: BTreeSet<&str> = text.lines().filter(is_code).flat_map(|line| line.split(|it| !is_word(it))).collect();
+    let words: BTreeSet<&str> = text
+        .lines()
+        .filter(is_code)
+        .flat_map(|line| line.split(|it: char| !it.is_alphanumeric() && it != '_'))
+        .collect();
     let mut names: Vec<String> = model.types.iter().map(|it| exported(&it.name)).collect();
     for it in model.operations() {
         names.extend(["Parameters", "Body", "Answer"].map(|end| format!("{}{end}", it.id)));

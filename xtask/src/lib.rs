@@ -2,13 +2,14 @@
 //!
 //! From the bottom up: [`console`], [`signals`], [`command`] and [`service`] run and watch processes; [`provision`] installs
 //! missing tools into a cache outside the clone; [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] prepares the
-//! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`sbom`], [`fuzz`] and [`bench`]
-//! implement the verbs of the same names.
+//! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`clients`], [`sbom`], [`fuzz`] and
+//! [`bench`] implement the verbs of the same names.
 
 mod assets;
 pub mod bench;
 pub mod campaign;
 pub mod circles;
+pub mod clients;
 pub mod command;
 pub mod console;
 pub mod e2e;

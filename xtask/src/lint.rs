@@ -11,7 +11,7 @@ use crate::console::Step;
 use crate::provision::cache::Cache;
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::provision::{npm, peers, tools};
-use crate::{openapi, tidy, workspace};
+use crate::{clients, openapi, tidy, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -68,6 +68,7 @@ pub fn run() -> Result<()> {
         ("unused dependencies", machete),
         ("JavaScript", javascript),
         ("the OpenAPI document", document),
+        ("the client libraries", clients::generator(true)),
     ];
     // Adds one for the rules for source files, which are checked below without a command.
     let all = checks.len() + 1;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, fuzz, lint, openapi, sbom, signals, test, up, wasm};
+use xtask::{bench, clients, fuzz, lint, openapi, sbom, signals, test, up, wasm};
 
 /// Runs, tests and measures the Risk Data Service.
 #[derive(Parser)]
@@ -23,6 +23,8 @@ enum Verb {
     Lint,
     /// Write the OpenAPI document from the route table and the types, or check the committed document.
     Openapi(openapi::Options),
+    /// Generate the client libraries' methods and types, check that they are current, or test the packed libraries.
+    Clients(clients::Options),
     /// Build the Worker bundle and print its sizes.
     Wasm,
     /// Write the bills of materials of the origin, the Worker bundle and the pages (CycloneDX).
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Test(options) => test::run(&options),
         Verb::Lint => lint::run(),
         Verb::Openapi(options) => openapi::run(&options),
+        Verb::Clients(options) => clients::run(&options),
         Verb::Wasm => wasm::run(),
         Verb::Sbom(options) => sbom::run(&options),
         Verb::Fuzz(options) => fuzz::run(&options),

@@ -17,7 +17,7 @@ use crate::up::origin;
 use crate::up::ports::first_free;
 use crate::up::postgres::{self, Durability, Postgres};
 use crate::up::state::{Secrets, State};
-use crate::{campaign, e2e, edge_stacks, tally::Tally, wasm, workspace};
+use crate::{campaign, clients, e2e, edge_stacks, tally::Tally, wasm, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -69,6 +69,8 @@ pub enum Stage {
     Bundle,
     /// End-to-end tests against the running stack.
     E2e,
+    /// The client libraries: packed, installed into empty projects, and tested there.
+    Clients,
     /// Fault campaigns: processes are killed, stopped, starved and restored from backups under load. Answers must stay correct, nothing
     /// may be lost, and everything must recover.
     Faults,
@@ -81,11 +83,12 @@ pub fn run(options: &Options) -> Result<()> {
     let mut tally = Tally::default();
     let mut failures = Vec::new();
     type Run<'a> = &'a dyn Fn(&Cache, &mut Tally) -> Result<()>;
-    let stages: [(Stage, &str, Run<'_>); 5] = [
+    let stages: [(Stage, &str, Run<'_>); 6] = [
         (Stage::Rust, "Rust", &|cache, tally| rust(cache, tally, chosen(Stage::Bundle) && chosen(Stage::E2e))),
         (Stage::Wasm, "Wasm", &in_wasm),
         (Stage::Bundle, "Bundle", &|cache, tally| bundle(cache, tally, options.only.as_deref())),
         (Stage::E2e, "End to end", &|cache, tally| e2e::run(cache, tally, options.only.as_deref())),
+        (Stage::Clients, "Clients", &|cache, tally| clients::suites(cache, tally, None)),
         (Stage::Faults, "Faults", &|cache, tally| faults(cache, tally, options)),
     ];
     for (stage, name, run) in stages {

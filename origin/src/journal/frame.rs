@@ -33,7 +33,7 @@ impl Frame {
     }
 
     /// Length of the chunk.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.chunk.len()
     }
 }

@@ -47,7 +47,7 @@ impl Slot {
     }
 
     fn bytes(&self) -> usize {
-        self.frame.as_ref().map_or(0, Frame::len) + self.vaults.iter().map(String::len).sum::<usize>()
+        self.frame.as_ref().map_or(0, Frame::size) + self.vaults.iter().map(String::len).sum::<usize>()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The delivery of a stream as an HTTP body. A frame is produced once the previous one was taken, so at most one is buffered.
 //! After the response has begun, the connection takes the frames directly (see [`http1`](crate::http::transport::http1)).
 
-use super::delivery::LiveStream;
+use super::live_stream::LiveStream;
 use crate::journal::Journal;
 use crate::journal::frame::Frame;
 use crate::metrics::lag::PushStep;

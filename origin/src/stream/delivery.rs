@@ -9,6 +9,7 @@
 
 use super::alarm::Alarm;
 use super::body::FrameSlot;
+use super::live_stream::LiveStream;
 use super::pages::{self, Page};
 use super::silence::silence_left;
 use super::{StreamLease, Streams};
@@ -67,25 +68,6 @@ pub struct Subscription {
     pub extent: Extent,
     /// The stream's lease.
     pub lease: StreamLease,
-}
-
-/// A stream that has delivered everything there is: its position, and nothing that a waiting stream does not need.
-#[derive(Debug)]
-pub struct LiveStream {
-    pub sources: Arc<StreamSources>,
-    /// As in [`Subscription`].
-    pub vault: Option<Arc<str>>,
-    pub lease: StreamLease,
-    /// Everything up to this position was delivered or skipped.
-    pub at: u64,
-    /// The last position that was sent to the client.
-    pub announced: u64,
-    /// When the next heartbeat is due by the service's clock.
-    pub heartbeat_at: Timestamp,
-    /// Time since the last frame.
-    pub silent: Stopwatch,
-    /// Time since the first skipped operation that no frame has reported to the client.
-    pub passing: Option<Stopwatch>,
 }
 
 /// A running stream.

@@ -5,6 +5,7 @@
 //! | [`admission`] | leases: at most 200 streams per key and 5 per end viewer, across all processes |
 //! | [`maintenance`] | releases leases, renews this process's liveness, ends the streams of revoked keys |
 //! | [`delivery`] | one stream from `ready` to its end: a position in the journal's ring. Once it has delivered everything, it waits without a task ([`live`](crate::http::transport::live)) |
+//! | [`live_stream`] | what such a stream consists of |
 //! | `alarm` | the timer of a stream |
 //! | [`pages`] | reads from the journal what the ring no longer contains |
 //! | [`silence`] | when a heartbeat is due |
@@ -22,6 +23,7 @@ pub mod admission;
 mod alarm;
 pub mod body;
 pub mod delivery;
+pub mod live_stream;
 pub mod maintenance;
 pub mod meters;
 pub mod pages;

@@ -305,7 +305,7 @@ mod tests {
              \"tvl_usd\":{}.5,\"apr_net\":null,\"deposit_status\":\"{}\",\"withdraw_status\":\"open\",\"last_synced_at\":\"2026-11-27T12:00:00.000Z\"}}",
             ["Aave", "Morpho", "Yearn"][number as usize % 3],
             scattered % 1_000_000,
-            if number % 5 == 0 { "closed" } else { "open" },
+            if number.is_multiple_of(5) { "closed" } else { "open" },
         )
     }
 

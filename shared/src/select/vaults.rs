@@ -126,7 +126,8 @@ impl<'a> VaultColumns<'a> {
         for _ in 0..4 {
             reader.optional_text()?;
         }
-        (reader.choice(Tier::ALL)?, reader.choice(DepositStatus::ALL)?);
+        reader.choice(Tier::ALL)?;
+        reader.choice(DepositStatus::ALL)?;
         reader.flags::<5>()?;
         reader.numbers::<8>()?;
         read_score(reader)?;

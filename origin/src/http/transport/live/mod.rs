@@ -18,7 +18,8 @@ mod wheel;
 
 use crate::http::transport::connections::ConnectionSlot;
 use crate::metrics::metric;
-use crate::stream::delivery::{LiveStream, StreamSources};
+use crate::stream::delivery::StreamSources;
+use crate::stream::live_stream::LiveStream;
 use axum::body::Bytes;
 use poller::Poller;
 use std::io;

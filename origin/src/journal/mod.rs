@@ -128,11 +128,13 @@ impl Journal {
             .filter(|entries| entries.first().is_some_and(|first| first.seq == next));
         match entries {
             Some(entries) => self.append(&ring, entries),
-            None => self.announced.store(u64::MAX, Relaxed),
+            // The tailer reads what was not appended.
+            None => {
+                self.announced.store(u64::MAX, Relaxed);
+                self.moved.notify_one();
+            }
         }
         drop(ring);
-        // The tailer reads what was not appended.
-        self.moved.notify_one();
         self.numbered_here.notify_one();
     }
 

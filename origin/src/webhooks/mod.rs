@@ -1,7 +1,7 @@
 //! Webhooks: signed events, delivered to subscribers at least once.
 //!
 //! ```text
-//! journal ── fanout ──► deliveries ── claim ──► send ──► complete (schedule, breaker)
+//! journal ── fanout ──► deliveries ── claim ──► send ──► record (schedule, breaker)
 //!                 └─── leased at once ─────────────┘
 //! ```
 //!
@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`subscriptions`], [`create_request`] | creating, enabling, testing and replaying; the request that creates a subscription |
 //! | [`fanout`] | one delivery per event and subscription, from the journal |
-//! | [`deliver`] | claiming due deliveries, and recording their outcome |
+//! | [`deliver`], `record` | claiming and making attempts; recording their outcome |
 //! | [`send`], [`egress_filter`] | one attempt, and the addresses that it may connect to |
 //! | [`connection_pool`] | connections that the next delivery may reuse |
 //! | [`seal`], [`reseal`] | encryption of stored signing secrets, and change of the master key |
@@ -38,6 +38,7 @@ pub mod create_request;
 pub mod deliver;
 pub mod egress_filter;
 pub mod fanout;
+mod record;
 pub mod reseal;
 pub mod seal;
 pub mod send;

@@ -60,6 +60,7 @@ async fn once(app: &App, round: u64) -> Result<(), StoreError> {
         app.webhooks.due();
     }
     secrets::keep_overlaps(&app.db, now).await?;
+    table::prune_removed(&app.db).await?;
     if round.is_multiple_of(GAUGE_ROUNDS) {
         gauge(app, table::backlog(&app.db, now).await?, now);
     }

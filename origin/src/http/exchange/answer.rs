@@ -6,7 +6,7 @@ use crate::metrics::Label;
 use crate::stream::body::EventBody;
 use axum::body::{Body, Bytes};
 use axum::http::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LINK, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LINK, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
     X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -318,6 +318,8 @@ fn documented(document: &'static Document, status: StatusCode) -> (Response, Opt
     for (name, value) in document.headers() {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
+    // A page has a Markdown twin at the same path.
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     // The edge adds this header to all its responses; this listener may be used without the edge.
     response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     (response, Some(body))

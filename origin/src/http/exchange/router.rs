@@ -237,6 +237,8 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::Status => Box::pin(status::status(app, call)).await,
         RouteId::OpenApi => Ok(openapi::document(call)),
         RouteId::Ready => Box::pin(health::ready(app)).await,
-        RouteId::Docs | RouteId::DocsFile => documents::file(call),
+        RouteId::Docs | RouteId::DocsFile => documents::file(call, head),
+        // The edge answers messages itself, by requests for other routes.
+        RouteId::Mcp => Err(ApiError::not_found("route").into()),
     }
 }

@@ -70,14 +70,21 @@ pub struct Claimed {
     pub is_failing: bool,
 }
 
+/// Makes this transaction's plans count leases with plain index scans, which skip the entries of deleted leases the next time; a bitmap scan
+/// never does. Each lease lives for milliseconds, and without statistics the planner would choose bitmap scans.
+pub async fn use_plain_scans(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    sqlx::query("SET LOCAL enable_bitmapscan = off").execute(&mut **tx).await?;
+    Ok(())
+}
+
 /// Claims deliveries that are due at `now`, within the capacity.
 ///
 /// Subscriptions are locked before their attempts are counted, so that two processes together never exceed a subscription's limit.
 /// Subscriptions locked by another process are skipped. Deliveries that name a withheld chain are postponed until it is served again.
 pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, capacity: Capacity) -> Result<Vec<Claimed>, StoreError> {
     // The recursion jumps from one subscription with pending deliveries to the next, regardless of the number of deliveries of each. Leases
-    // are counted up to the highest limit of a subscription. The literal limit leads to a plain index scan, which skips deleted leases the
-    // next time; there are many of these, because each lease lives for milliseconds.
+    // are counted up to the highest limit of a subscription.
+    use_plain_scans(tx).await?;
     let ready = "
         -- webhooks_with_due_deliveries
         WITH RECURSIVE waiting (id) AS (

@@ -2,7 +2,7 @@
 
 use crate::decode::{DbEventId, Joined, OuterJoined};
 use crate::webhooks::SealedSecrets;
-use crate::webhooks::deliveries::{Capacity, Claimed, LEASE_SECONDS};
+use crate::webhooks::deliveries::{Capacity, Claimed, LEASE_SECONDS, use_plain_scans};
 use crate::{At, Db, StoreError, Tx};
 use bytes::Bytes;
 use rds_shared::push::delivery::EventId;
@@ -205,8 +205,8 @@ pub async fn lease(
     capacity: Capacity,
 ) -> Result<Vec<Claimed>, StoreError> {
     let first = new.first().copied().unwrap_or_default();
-    // The number of leases is only needed up to the limit. The literal limit leads to a plain index scan, which skips deleted leases the next
-    // time; there are many of these, because each lease lives for milliseconds.
+    use_plain_scans(tx).await?;
+    // The number of leases is only needed up to the limit.
     let sql = "
         -- lease_new_webhook_deliveries
         WITH new AS MATERIALIZED (

@@ -273,12 +273,18 @@ pub async fn find_locked(
     Ok(sqlx::query_as(&sql).bind(org).bind(id).bind(basket).fetch_optional(&mut **tx).await?)
 }
 
-/// Locks these subscriptions by ascending id, the lock order of [`deliveries`], and returns them.
-pub async fn lock(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<Subscription>, StoreError> {
+/// Locks those of the subscriptions that attempts may change, by ascending id, and returns them.
+///
+/// Successful attempts change nothing at a subscription without failures. `succeeded` are the subscriptions that have only such attempts.
+pub async fn lock_changing(tx: &mut Tx<'_>, ids: &[i64], succeeded: &[i64]) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
-        "/* lock_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s WHERE s.id = ANY($1) ORDER BY s.id FOR NO KEY UPDATE"
+        "/* lock_changing_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
+         WHERE s.id = ANY($1) AND (NOT s.id = ANY($2) OR s.status <> 'active' OR s.failure_count > 0 OR s.pauses > 0 \
+             OR EXISTS (SELECT FROM webhook_delivery d WHERE d.subscription_id = s.id AND d.state = 'failed_terminal' \
+                        AND d.finished_at > s.finals_since)) \
+         ORDER BY s.id FOR NO KEY UPDATE"
     );
-    Ok(sqlx::query_as(&sql).bind(ids).fetch_all(&mut **tx).await?)
+    Ok(sqlx::query_as(&sql).bind(ids).bind(succeeded).fetch_all(&mut **tx).await?)
 }
 
 /// Locks the subscriptions that deliver on behalf of a key, and returns them.
@@ -329,7 +335,8 @@ pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<T
     Ok(())
 }
 
-/// Deletes a subscription to a basket, or a generic one, with all its deliveries. `false` if the organisation has none with this id.
+/// Deletes a subscription to a basket, or a generic one. Its attempts in progress are not recorded, and [`upkeep::prune_removed`] deletes its
+/// deliveries. `false` if the organisation has none with this id.
 pub async fn delete(tx: &mut Tx<'_>, org: i64, basket: Option<&str>, id: i64) -> Result<bool, StoreError> {
     let sql = "DELETE FROM webhook_subscription WHERE org_id = $1 AND id = $2 AND basket_id IS NOT DISTINCT FROM $3";
     Ok(sqlx::query(sql).bind(org).bind(id).bind(basket).execute(&mut **tx).await?.rows_affected() == 1)

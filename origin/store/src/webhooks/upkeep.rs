@@ -55,3 +55,19 @@ pub async fn prune(db: &Db, before: Timestamp, named_before: Timestamp) -> Resul
     let names = sqlx::query(names).bind(At(named_before)).bind(MAX_ROWS).execute(&db.pool).await?.rows_affected();
     Ok(events + names)
 }
+
+/// Deletes some of the deliveries of removed subscriptions; returns their number.
+///
+/// A removed subscription is forgotten an hour after its removal, when no transaction can add deliveries to it any more.
+pub async fn prune_removed(db: &Db) -> Result<u64, StoreError> {
+    let sql = "
+        -- prune_removed_webhooks
+        DELETE FROM webhook_delivery WHERE id IN (
+            SELECT d.id FROM webhook_removed r JOIN webhook_delivery d ON d.subscription_id = r.subscription_id LIMIT $1)";
+    let deleted = sqlx::query(sql).bind(MAX_ROWS).execute(&db.pool).await?.rows_affected();
+    if deleted == 0 {
+        let sql = "DELETE FROM webhook_removed WHERE removed_at < clock_timestamp() - interval '1 hour'";
+        sqlx::query(sql).execute(&db.pool).await?;
+    }
+    Ok(deleted)
+}

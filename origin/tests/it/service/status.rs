@@ -3,6 +3,7 @@
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
 use crate::support::market::lines;
+use crate::support::streaming::eventually;
 use crate::support::testapp::{EDGE_KEY, PEER, TestApp, TestOptions};
 use axum::Router;
 use axum::body::Body;
@@ -93,7 +94,8 @@ async fn without_its_database_the_service_is_down_and_still_answers() {
         "no sample is invented for this minute"
     );
     wire.mend();
-    assert_eq!(test.json("/v1/status").await["status"], "operational");
+    eventually("the database is reached again", async || test.json("/v1/status").await["status"] == "operational")
+        .await;
 }
 
 #[tokio::test]

@@ -6,9 +6,9 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU32, Ordering};
+use tokio::sync::OnceCell;
 
-/// Key of the advisory lock for cloning: clones are made one at a time, because Postgres copies a template only while no one is connected
-/// to it.
+/// Key of the advisory lock under which the template is made.
 const TEMPLATE_LOCK: i64 = 0x7264_735f_7465_6d70;
 
 /// A test's database.
@@ -24,7 +24,8 @@ pub struct TestDb {
 impl TestDb {
     /// A migrated database without facts.
     pub async fn new() -> TestDb {
-        TestDb::cloned(&template().await).await
+        static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+        TestDb::cloned(TEMPLATE.get_or_init(template).await).await
     }
 
     /// A copy of the database as of the backup, with an incarnation of its own.
@@ -36,9 +37,11 @@ impl TestDb {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("rds_test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut admin = admin().await;
-        sqlx::query("SELECT pg_advisory_lock($1)").bind(TEMPLATE_LOCK).execute(&mut admin).await.unwrap();
         sqlx::query(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).execute(&mut admin).await.unwrap();
-        sqlx::query(&format!("CREATE DATABASE {name} TEMPLATE {template}")).execute(&mut admin).await.unwrap();
+        sqlx::query(&format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy"))
+            .execute(&mut admin)
+            .await
+            .unwrap();
         admin.close().await.unwrap();
         let url = url_of(&name);
         let db = Db::connect(&url, 5).await.unwrap();

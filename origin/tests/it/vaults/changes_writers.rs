@@ -4,8 +4,9 @@ use crate::support::market::{SYNCED, VAULTS, line};
 use crate::support::testapp::{TestApp, TestOptions};
 use crate::vaults::changes::{BEGINNING, drain, keys, late_id, late_state, late_vault, page};
 use rds_engine::clock::Clock;
-use rds_engine::ingest;
+use rds_engine::ingest::{self, IngestError};
 use rds_origin::catalog::refresh;
+use rds_store::StoreError;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,7 +98,10 @@ async fn readers_beside_many_writers_and_two_processes_see_everything_on_both_cl
                 for round in 0..rounds {
                     // All published scores have the same instant, because the clock stands still.
                     let clock = Clock::held(now);
-                    ingest::from_reader(&db, &clock, round_of(writer, round).as_bytes()).await.unwrap();
+                    // Where the readers leave no connection for seconds, the service is unavailable, and a producer sends again.
+                    while let Err(error) = ingest::from_reader(&db, &clock, round_of(writer, round).as_bytes()).await {
+                        assert!(matches!(error, IngestError::Store(StoreError::Unavailable(_))), "{error}");
+                    }
                 }
             })
         });

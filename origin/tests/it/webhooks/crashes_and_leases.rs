@@ -3,6 +3,7 @@
 use crate::support::receiver::{Manner, Receiver};
 use crate::webhooks::world::{IMPATIENT, World};
 use rds_store::webhooks::deliveries as table;
+use rds_store::webhooks::upkeep as webhook_upkeep;
 use serde_json::json;
 
 /// Claims the due deliveries like a process that dies before it sends them.
@@ -115,6 +116,8 @@ async fn w13_a_subscription_deleted_in_flight_gets_nothing_more() {
     assert_eq!(under_way.await.unwrap(), 1);
     world.pass(86_400);
     assert_eq!(world.deliver().await, 0);
+    assert_eq!(webhook_upkeep::prune_removed(&world.app().db).await.unwrap(), 1);
+    assert_eq!(webhook_upkeep::prune_removed(&world.app().db).await.unwrap(), 0);
     for table in ["webhook_delivery", "webhook_lease", "webhook_attempt"] {
         assert_eq!(world.count(&format!("select count(*) from {table}")).await, 0, "{table}");
     }

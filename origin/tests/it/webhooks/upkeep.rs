@@ -92,7 +92,7 @@ async fn old_finished_deliveries_are_deleted_and_waiting_ones_are_kept() {
     let (good, bad) = (Receiver::new(Manner::status(200)).await, Receiver::new(Manner::status(500)).await);
     let (delivered, _) = world.subscribed(&good).await;
     world.tell("delivered").await;
-    world.ask("DELETE", &format!("/v1/webhooks/{delivered}")).await;
+    assert_eq!(world.deliveries(delivered).await.len(), 1);
     let (waiting, _) = world.subscribed(&bad).await;
     world.tell("waiting").await;
     let now = world.app().clock.now();
@@ -102,4 +102,6 @@ async fn old_finished_deliveries_are_deleted_and_waiting_ones_are_kept() {
     assert_eq!(prune(1).await, 1);
     assert_eq!(prune(1).await, 0);
     assert_eq!(world.deliveries(waiting).await.len(), 1);
+    assert_eq!(world.deliveries(delivered).await.len(), 1, "only its second event is left");
+    assert_eq!(world.count("select count(*) from webhook_attempt").await, 2, "those of the second event");
 }

@@ -91,8 +91,10 @@ impl Assets {
 /// The table entry of a document.
 fn entry(document: &render::Document, asset: &str) -> String {
     format!(
-        "Document {{ name: {:?}, media_type: {:?}, etag: {:?}, asset: {asset}, cache_control: {:?}, policy: {:?} }}",
+        "Document {{ name: {:?}, title: {:?}, about: {:?}, media_type: {:?}, etag: {:?}, asset: {asset}, cache_control: {:?}, policy: {:?} }}",
         document.name,
+        document.title,
+        document.about,
         document.media_type,
         format!("\"{}\"", document.fingerprint()),
         document.cache_control(),

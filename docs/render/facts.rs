@@ -13,6 +13,7 @@ use rds_shared::push::stream_limits::{
     HEARTBEAT_SECONDS, MAX_QUEUED_FRAMES, REPLAY_LIMIT, REPLAY_WINDOW_SECONDS as STREAM_WINDOW, STREAMS_PER_KEY,
     STREAMS_PER_VIEWER,
 };
+use rds_shared::route::bounds::{MCP_ANSWER_BYTES, MCP_MESSAGE_BYTES};
 use rds_shared::route::{ROUTES, RateLimitClass};
 use rds_shared::rules::tiers::Tier;
 use rds_shared::wire::{ErrorCode, TARGET_BYTES};
@@ -40,6 +41,8 @@ pub fn table(name: &str) -> Result<String, String> {
         "window" => WINDOW_SECONDS.to_string(),
         "tiers" => tiers(),
         "copy-age" => span(ROUTES.iter().map(|route| route.cache.fresh).max().unwrap_or_default().into()),
+        "mcp-answer" => (MCP_ANSWER_BYTES / 1_024).to_string(),
+        "mcp-message" => (MCP_MESSAGE_BYTES / 1_024).to_string(),
         "target-bytes" => TARGET_BYTES.to_string(),
         "keyless-rows" => MAX_ROWS_WITHOUT_KEY.to_string(),
         "index-rpm" => INDEX_TOKEN_RPM.to_string(),
@@ -109,7 +112,7 @@ fn budgets() -> String {
     row("Changes to basket webhooks", family(RateLimitClass::BasketWebhooks), both);
     row("`/v1/status`", AddressBudget::Status.limit().to_string(), "address, separately from all other requests");
     row("`/v1/health`", AddressBudget::Health.limit().to_string(), "address, separately from all other requests");
-    row("`/ready`, `/v1/docs`", "not limited".into(), "");
+    row("`/ready`, `/v1/docs`, messages to `/v1/mcp`", "not limited".into(), "");
     out
 }
 

@@ -1,12 +1,13 @@
 //! `llms.txt`: an index of the documentation in plain text, for programs.
 
-use super::Document;
 use super::contract::{Contract, Operation};
+use super::layout::Page;
 use super::markdown::Guide;
+use super::{Document, twin};
 use std::fmt::Write;
 
 /// Renders `llms.txt`.
-pub fn llms(contract: &Contract, guides: &[Guide]) -> Document {
+pub fn llms<'a>(contract: &Contract, guides: &[Guide], others: impl Iterator<Item = &'a Page>) -> Document {
     let mut out = String::from(
         "# Risk Data Service\n\n\
          > Risk of on-chain vaults, lending markets and assets: scores from 0 to 10, tiers (Prime, Core, Edge), and the evidence behind \
@@ -16,11 +17,16 @@ pub fn llms(contract: &Contract, guides: &[Guide]) -> Document {
     out.push_str(
         "Success bodies are `{\"data\": …}`, lists add `meta`; errors are `{\"error\": {\"code\", \"message\", \"request_id\"}}`. \
          Send keys as `Authorization: Bearer pk_live_…`. Unknown values are null; fields are not left out. Every operation takes \
-         `strict=true`, which refuses unknown parameters instead of ignoring them.\n\n## Guides\n\n",
+         `strict=true`, which refuses unknown parameters instead of ignoring them.\n\n\
+         Agents can use the MCP server at /v1/mcp (/v1/docs/agents.md). Every page is Markdown at its address with `.md`, or for \
+         `Accept: text/markdown`.\n\n## Guides\n\n",
     );
     for guide in guides {
-        let file = if guide.name.is_empty() { "index" } else { &guide.name };
-        let _ = writeln!(out, "- [{}](/v1/docs/{file}.md): {}", guide.title, guide.about);
+        let _ = writeln!(out, "- [{}](/v1/docs/{}): {}", guide.title, twin::name_of(&guide.name), guide.about);
+    }
+    out.push_str("\n## Other pages\n\n");
+    for page in others {
+        let _ = writeln!(out, "- [{}](/v1/docs/{}): {}", page.title, twin::name_of(&page.name), page.about);
     }
     out.push_str("\n## Operations\n");
     for family in contract.families() {
@@ -29,7 +35,7 @@ pub fn llms(contract: &Contract, guides: &[Guide]) -> Document {
             line(&mut out, operation);
         }
     }
-    Document { name: "llms.txt".into(), media_type: "text/plain; charset=utf-8", body: out.into_bytes() }
+    Document::file("llms.txt".into(), "text/plain; charset=utf-8", out.into_bytes())
 }
 
 fn line(out: &mut String, operation: &Operation) {

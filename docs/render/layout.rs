@@ -1,8 +1,8 @@
 //! The frame of every page: head, navigation, footer, and the list of the page's headings.
 
 use super::contract::{Contract, page_of};
-use super::escape;
 use super::written::{self, Written};
+use super::{NOT_FOUND, escape, twin};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
@@ -33,6 +33,7 @@ const GUIDES: [(&str, &[(&str, &str)]); 4] = [
             ("limits", "Limits"),
             ("errors", "Errors"),
             ("paging", "Pages, cursors, caching"),
+            ("agents", "Agents"),
         ],
     ),
     ("Notifications", &[("stream", "Event stream"), ("webhooks", "Webhooks")]),
@@ -76,6 +77,7 @@ impl<'a> Site<'a> {
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <meta name=\"description\" content=\"{about}\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+             {twin}\
              <link rel=\"icon\" href=\"{icon}\" type=\"image/svg+xml\">\n<link rel=\"stylesheet\" href=\"{style}\">\n\
              <script src=\"{theme}\"></script>\n{scripts}</head>\n<body>\n\
              <a class=\"skip\" href=\"#main\">Skip to main content</a>\n{header}\
@@ -83,6 +85,7 @@ impl<'a> Site<'a> {
              <main id=\"main\" tabindex=\"-1\">\n{main}{footer}</main>\n{parts}</div>\n</body>\n</html>\n",
             title = escape(&title),
             about = escape(&page.about),
+            twin = alternate(page),
             icon = self.file("icon.svg")?,
             style = self.file("site.css")?,
             theme = self.file("theme.js")?,
@@ -172,6 +175,14 @@ fn group_of_links(out: &mut String, group: &str, links: &[(String, String)], cur
         let _ = writeln!(out, "<li><a href=\"{}\"{here}>{}</a></li>", address(name), escape(label));
     }
     out.push_str("</ul>\n");
+}
+
+/// The link to the page's Markdown twin, which all pages have but the one about a missing page.
+fn alternate(page: &Page) -> String {
+    if page.name == NOT_FOUND {
+        return String::new();
+    }
+    format!("<link rel=\"alternate\" type=\"text/markdown\" href=\"{}\">\n", address(&twin::name_of(&page.name)))
 }
 
 /// The path of a page.

@@ -3,7 +3,7 @@
 use super::contract::Contract;
 use super::layout::Page;
 use super::written::{self, Written};
-use super::{Document, MARKDOWN, escape, evidence, examples, facts, methodology, scrolling, slug};
+use super::{Document, MARKDOWN, escape, evidence, examples, facts, methodology, scrolling, slug, twin};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use rds_shared::route::ROUTES;
 use rds_shared::route::deprecation::Place;
@@ -47,11 +47,16 @@ impl Guide {
         Page { name, title, about, main, parts, scripts: self.scripts.clone() }
     }
 
+    /// Whether a placeholder was filled with a table in HTML.
+    pub fn has_html(&self) -> bool {
+        self.markdown.contains("<div")
+    }
+
     /// The guide as Markdown, with placeholders filled in.
     pub fn source(&self) -> Document {
-        let name = if self.name.is_empty() { "index.md".into() } else { format!("{}.md", self.name) };
         let body = format!("# {}\n\n{}\n\n{}", self.title, self.about, self.markdown.trim_start());
-        Document { name, media_type: MARKDOWN, body: body.into_bytes() }
+        let (name, title, about) = (twin::name_of(&self.name), self.title.clone(), plain(&self.about));
+        Document { name, media_type: MARKDOWN, body: body.into_bytes(), title, about }
     }
 }
 

@@ -11,6 +11,7 @@ mod markdown;
 mod methodology;
 mod reference;
 mod schema;
+mod twin;
 mod written;
 
 use contract::Contract;
@@ -28,12 +29,22 @@ pub struct Document {
     pub name: String,
     pub media_type: &'static str,
     pub body: Vec<u8>,
+    /// Title and summary; empty for files that are no text for readers.
+    pub title: String,
+    pub about: String,
 }
 
 const HTML: &str = "text/html; charset=utf-8";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
+/// Name of the page that is shown for a missing one.
+const NOT_FOUND: &str = "not-found";
 
 impl Document {
+    /// A document without title and summary.
+    fn file(name: String, media_type: &'static str, body: Vec<u8>) -> Self {
+        Document { name, media_type, body, title: String::new(), about: String::new() }
+    }
+
     /// Hash of the content, for the ETag and for the URLs by which pages load files.
     pub fn fingerprint(&self) -> String {
         fingerprint(&self.body)
@@ -76,11 +87,17 @@ pub fn site(here: &Path, contract: &str) -> Result<Vec<Document>, Box<dyn Error>
     pages.push(reference::overview(&contract));
     pages.extend(contract.families().iter().map(|family| reference::family(&contract, family)));
     let site = Site::new(&files, &contract, &pages);
-    documents.extend(guides.iter().map(|guide| guide.source()));
-    documents.push(index::llms(&contract, &guides));
+    // The first pages are those of the guides.
+    let twins =
+        guides.iter().zip(&pages).map(|(guide, page)| if guide.has_html() { twin::of(page) } else { guide.source() });
+    documents.extend(twins);
+    // The page about a missing page is no page of its own.
+    let others =
+        || pages.iter().filter(|page| page.name != NOT_FOUND && guides.iter().all(|guide| guide.name != page.name));
+    documents.extend(others().map(twin::of));
+    documents.push(index::llms(&contract, &guides, others()));
     for page in &pages {
-        let body = site.html(page)?.into_bytes();
-        documents.push(Document { name: page.name.clone(), media_type: HTML, body });
+        documents.push(Document::file(page.name.clone(), HTML, site.html(page)?.into_bytes()));
     }
     Ok(documents)
 }
@@ -98,7 +115,7 @@ fn assets(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
             Some("wasm") => "application/wasm",
             _ => return Err(format!("{name}: files with this extension are not served").into()),
         };
-        files.push(Document { name, media_type, body: fs::read(&path)? });
+        files.push(Document::file(name, media_type, fs::read(&path)?));
     }
     files.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(files)
@@ -113,7 +130,7 @@ fn verifier(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
         return Ok(Vec::new());
     }
     let file = |(name, media_type): (&str, &'static str)| {
-        Ok(Document { name: name.to_owned(), media_type, body: fs::read(folder.join(name))? })
+        Ok(Document::file(name.to_owned(), media_type, fs::read(folder.join(name))?))
     };
     FILES.into_iter().map(file).collect()
 }

@@ -1,3 +1,4 @@
+# Verifies that a webhook delivery came from the service, and recently.
 import hashlib
 import hmac
 import time

@@ -33,6 +33,9 @@ pub struct Asset {
 pub struct Document {
     /// Path below `/v1/docs/`; empty for the first page.
     pub name: &'static str,
+    /// Title and summary of a page as Markdown; empty for other files.
+    pub title: &'static str,
+    pub about: &'static str,
     pub media_type: &'static str,
     /// Strong ETag.
     pub etag: &'static str,
@@ -48,6 +51,19 @@ include!(concat!(env!("OUT_DIR"), "/documents.rs"));
 /// The document with this name.
 pub fn find(name: &str) -> Option<&'static Document> {
     DOCUMENTS.iter().find(|document| document.name == name)
+}
+
+/// The document with this name, or for a page and a client that prefers Markdown to HTML, the page's Markdown twin.
+pub fn find_for(name: &str, prefers_markdown: bool) -> Option<&'static Document> {
+    let document = find(name)?;
+    if !prefers_markdown || !document.media_type.starts_with("text/html") {
+        return Some(document);
+    }
+    let is_twin = |twin: &&Document| match twin.name.strip_suffix(".md") {
+        Some("index") => name.is_empty(),
+        page => page == Some(name),
+    };
+    DOCUMENTS.iter().find(is_twin).or(Some(document))
 }
 
 impl Document {

@@ -1,6 +1,6 @@
 //! The pages as served: complete, well formed, without broken links, and loading nothing from other hosts.
 
-use rds_docs::{DOCUMENTS, Document, Library, find};
+use rds_docs::{DOCUMENTS, Document, Library, find, find_for};
 use rds_shared::route::deprecation::GUIDE;
 use rds_shared::route::{ROUTES, deprecation::Place};
 use rds_shared::wire::ErrorCode;
@@ -127,6 +127,47 @@ fn the_link_of_a_deprecation_header_leads_to_the_replacements() {
         assert!(as_written.contains(field.instead), "{row}");
         assert_eq!(row.contains("the body of"), field.place == Place::Request, "{row}");
     }
+}
+
+#[test]
+fn every_page_has_a_twin_in_markdown_with_its_headings_and_llms_txt_lists_it() {
+    let index = text(find("llms.txt").unwrap());
+    for page in pages().filter(|page| page.name != "not-found") {
+        let twin = find_for(page.name, true).unwrap();
+        let markdown = text(twin);
+        assert_eq!(twin.media_type, "text/markdown; charset=utf-8", "{}", page.name);
+        assert!(!twin.title.is_empty() && !twin.about.is_empty(), "{}", twin.name);
+        assert!(index.contains(&format!("](/v1/docs/{})", twin.name)), "{} is not in llms.txt", twin.name);
+        assert!(
+            text(page).contains(&format!("type=\"text/markdown\" href=\"/v1/docs/{}\"", twin.name)),
+            "{}",
+            page.name
+        );
+        assert!(markdown.starts_with("# ") && markdown.ends_with('\n'), "{}: {markdown:.80}", twin.name);
+        assert_eq!(markdown.matches("\n```").count() % 2, 0, "{}: an open block of code", twin.name);
+        let headings = text(page).split("<main").nth(1).unwrap().split("<h2 id=").skip(1);
+        assert!(headings.count() <= markdown.matches("\n## ").count(), "{}: a heading is missing", twin.name);
+        for element in ["<p>", "<p class", "<div", "<table", "<h2", "&lt;", "&amp;"] {
+            assert!(!outside_code(markdown).contains(element), "{}: {element}", twin.name);
+        }
+    }
+    assert_eq!(find_for("site.css", true).map(|file| file.name), Some("site.css"));
+    assert_eq!(find_for("errors", false).map(|page| page.name), Some("errors"));
+    assert!(find_for("nope", true).is_none());
+}
+
+/// Markdown without its blocks of code.
+fn outside_code(markdown: &str) -> String {
+    markdown.split("\n```").step_by(2).collect()
+}
+
+#[test]
+fn the_twin_of_a_reference_page_has_its_operations_parameters_and_examples() {
+    let twin = text(find("reference-vaults.md").unwrap());
+    for part in ["GET `/v1/vaults`", "| `minRiskScore`", "```json\n{", "```sh\ncurl", "Key of plan data or higher"] {
+        assert!(twin.contains(part), "{part}");
+    }
+    assert!(!twin.contains("discarded when you leave the page"), "a form is left out");
 }
 
 #[test]

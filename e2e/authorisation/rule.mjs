@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { expectError } from '../expect.mjs';
+import { OTHER_ORIGIN } from '../stack.mjs';
 
 /** Possible outcomes: status, error code, and the `legacy_code` for older clients. */
 export const ANSWERED = { status: 200 };
@@ -17,15 +18,22 @@ const LEAST = { key: 'data', data: 'data', decisioning: 'decisioning' };
 /** Whether an operation is about one object of one organisation. All such objects are webhook subscriptions. */
 export const isOwned = ({ path }) => /\/webhooks\/\{/.test(path);
 
+/** Whether an operation is closed to the pages of strangers, as the Model Context Protocol demands. */
+const isClosedToPages = ({ id }) => id === 'Mcp';
+
+/** Whether the edge answers an operation by itself, and the origin's edge listener does not know it. */
+export const isOfEdgeAlone = ({ id }) => id === 'Mcp';
+
 /**
  * The expected outcome of `operation` for `caller`, where an owned object belongs to `owner`.
  *
- * A caller is `{kind, plan, org}`; the kind is `keyless`, `stranger` (an invalid credential), `token` (for indices) or `key`.
+ * A caller is `{kind, plan, org, headers}`; the kind is `keyless`, `stranger` (an invalid credential), `token` (for indices) or `key`.
  */
-export function verdict(operation, { kind, plan, org }, owner) {
+export function verdict(operation, { kind, plan, org, headers }, owner) {
   const access = operation.operation['x-access'];
   assert.ok(['public', 'index', ...Object.keys(LEAST)].includes(access), `unknown access class ${access}`);
   if (kind === 'stranger') return REJECTED;
+  if (isClosedToPages(operation) && headers.origin === OTHER_ORIGIN) return TOO_LITTLE;
   if (kind === 'token') return access === 'index' ? ANSWERED : REJECTED;
   if (access === 'public') return ANSWERED;
   if (access === 'index' || kind === 'keyless') return WANTED;

@@ -68,12 +68,18 @@ class Member {
     return this.socket !== undefined && !this.socket.destroyed && this.isReady;
   }
 
-  /** Connects until the stream is open; gives up when the client is no longer wanted. */
-  async come() {
-    while (this.wanted) {
+  /** Connects until the stream is open; gives up when the client is no longer wanted. A client never connects twice at a time. */
+  come() {
+    this.coming ??= this.tryUntilOpen().finally(() => {
+      this.coming = undefined;
+    });
+    return this.coming;
+  }
+
+  async tryUntilOpen() {
+    while (this.wanted && !this.isOpen) {
       await this.connection().catch(() => {}); // Whatever happened, it tries again.
-      if (this.isOpen) return;
-      await sleep(this.dice.between(50, 500));
+      if (!this.isOpen) await sleep(this.dice.between(50, 500));
     }
   }
 
@@ -94,7 +100,7 @@ class Member {
       socket.on('error', () => {}); // `close` follows.
       socket.once('close', () => {
         reject(new Error('closed'));
-        if (this.socket === socket && this.wanted && this.wasOpen) void this.come();
+        if (this.socket === socket && this.wanted) void this.come();
       });
       socket.setTimeout(30_000, () => socket.destroy());
     });
@@ -115,7 +121,7 @@ class Member {
     const field = (name) => text.match(new RegExp(`^${name}: ?(.*)$`, 'm'))?.[1];
     const [event, id] = [field('event'), field('id')];
     if (event === 'ready') {
-      this.isReady = this.wasOpen = true;
+      this.isReady = true;
       this.connections += 1;
       this.cursor ??= JSON.parse(field('data')).replay.cursor;
       return;

@@ -196,6 +196,7 @@ export class Plan {
       GraphCheck: async () => ({ body: await this.#check(true) }),
       DecisionById: async () => ({ path: { id: (await this.#decision()).decision.decisionId } }),
       DocsFile: () => ({ path: { file: 'llms.txt' } }),
+      Mcp: () => ({ body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'overview', arguments: { view: 'chains' } } } }),
       DecisionVerify: async () => ({ path: { id: (await this.#decision()).decision.decisionId } }),
       WebhookCreate: () => ({ body: { url: this.#receiver, families: ['event.published', 'rating.changed'], description: 'Risk desk' } }),
       WebhookById: () => webhook(),

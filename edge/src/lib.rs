@@ -1,6 +1,6 @@
 //! The Cloudflare Worker: it identifies callers, caches responses, and answers from the origin, from its cache, or with a stale response.
 //!
-//! [`pipeline`] shows the steps of a request; each step is one file. Everything but [`runtime`], [`cache::store`] and the Durable
+//! [`pipeline`] shows the steps of a request; each step is one file. [`mcp`] makes requests of its own for agents. Everything but [`runtime`], [`cache::store`] and the Durable
 //! Objects is plain Rust without a JavaScript value, so tests run the whole pipeline natively through the traits of [`ports`].
 //!
 //! # Invariants
@@ -25,6 +25,7 @@
 )]
 
 pub mod answer_counts;
+mod asked;
 mod asset_reply;
 mod assets;
 pub mod cache;
@@ -37,6 +38,7 @@ pub mod guard;
 pub mod identify;
 mod key_lookup;
 mod key_reservation;
+pub mod mcp;
 mod openapi;
 pub mod origin_link;
 mod pages;

@@ -10,7 +10,12 @@ pub(crate) const NOT_FOUND: &str = "not-found";
 
 /// The page with this name; without a name, the start page.
 pub(crate) fn find(name: Option<&str>) -> Result<&'static Document, ApiError> {
-    rds_docs::find(name.unwrap_or_default()).ok_or_else(|| ApiError::not_found("page"))
+    find_for(name, false)
+}
+
+/// The page, or its Markdown twin for a client that prefers Markdown.
+pub(crate) fn find_for(name: Option<&str>, prefers_markdown: bool) -> Result<&'static Document, ApiError> {
+    rds_docs::find_for(name.unwrap_or_default(), prefers_markdown).ok_or_else(|| ApiError::not_found("page"))
 }
 
 /// The page as a reply, or 304 if the caller already has it.

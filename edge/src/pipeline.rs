@@ -1,6 +1,7 @@
 //! The steps of a request: route → identify and meter → query → admit → cached response or origin → finish.
 
 use crate::answer_counts::Answered;
+use crate::asked::Asked;
 use crate::cache::{Memory, key};
 use crate::config::Config;
 use crate::guard::Remembered;
@@ -17,6 +18,7 @@ use rds_shared::access::budget::Verdict;
 use rds_shared::access::{Principal, link, paging};
 use rds_shared::route::unknown::refuse_unknown_values;
 use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, is_graph_path, match_route};
+use rds_shared::wire::accept::prefers_markdown;
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES, headers};
 use std::cell::{Cell, RefCell};
 
@@ -39,7 +41,7 @@ pub struct Isolate {
 
 /// One request in progress.
 pub(crate) struct RequestContext<'a, I, H> {
-    pub(crate) inbound: &'a I,
+    pub(crate) inbound: &'a Asked<'a, I>,
     pub(crate) isolate: &'a Isolate,
     pub(crate) config: &'a Config,
     pub(crate) host: &'a H,
@@ -100,6 +102,16 @@ impl OriginRequest {
 
 /// Answers a request; every failure becomes an error response.
 pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate, config: &Config, host: &H) -> Reply {
+    reply(&Asked::by_caller(inbound), isolate, config, host).await
+}
+
+/// As [`handle`], for a caller's request and for those that an MCP tool makes for the caller.
+pub(crate) async fn reply<I: Inbound, H: Host + Guards>(
+    inbound: &Asked<'_, I>,
+    isolate: &Isolate,
+    config: &Config,
+    host: &H,
+) -> Reply {
     let request_id = RequestId::from_random(host.random());
     let origin = inbound.header("origin");
     let own_origin = origin.as_deref().and_then(|origin| config.first_party.find(origin));
@@ -213,6 +225,9 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         longer: bool,
     ) -> Result<Answer, ApiError> {
         let route = found.route;
+        if route.id == RouteId::Mcp {
+            self.check_message_origin()?;
+        }
         self.check_body_headers(route.body)?;
         let forwarded_headers = self.forwarded_headers(route, &principal)?;
         let query = query?;
@@ -226,6 +241,9 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let key = key::key(&found, &principal, &target, longer);
         let body = self.read_body(route.body).await?;
         let asked = OriginRequest { route, found, query, target, principal, key, body, forwarded_headers };
+        if route.id == RouteId::Mcp {
+            return Ok(self.message(&asked.body).await);
+        }
         if matches!(route.id, RouteId::Docs | RouteId::DocsFile) {
             return self.page(asked.found.path.first().map(String::as_str));
         }
@@ -244,9 +262,10 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
     }
 
-    /// A page of the documentation; browsers that ask for a missing page get one with links.
+    /// A page of the documentation, as Markdown for clients that prefer it; browsers that ask for a missing page get one with links.
     fn page(&self, name: Option<&str>) -> Result<Answer, ApiError> {
-        match pages::find(name) {
+        let markdown = self.inbound.header("accept").is_some_and(|accept| prefers_markdown(&accept));
+        match pages::find_for(name, markdown) {
             Ok(document) => Ok(Answer::Document(document)),
             Err(_) if self.wants_html() => pages::find(Some(pages::NOT_FOUND)).map(Answer::NoPage),
             Err(error) => Err(error),

@@ -96,6 +96,9 @@ pub trait Host {
     /// Loads an asset and keeps it for the reply. Content of another size or hash than the asset's is a fault.
     async fn load_asset(&self, asset: &'static Asset) -> Result<(), AssetFault>;
 
+    /// The content of an asset. Content of another size or hash than the asset's is a fault.
+    async fn read_asset(&self, asset: &'static Asset) -> Result<Vec<u8>, AssetFault>;
+
     /// Probes the origin independently of the current request and reports the outcome to this isolate's breaker. `request_id` is the
     /// request that caused the probe, for the log; `limit` is the probe's timeout.
     fn probe_later(&self, request_id: RequestId, limit: Duration);

@@ -1,12 +1,13 @@
 //! Builds every response; the only place that sets response headers.
 
+use crate::mcp::message::Outgoing;
 use crate::origin_link::signed_call::ReadHeaders;
 use crate::{openapi, pages};
 use rds_docs::{Asset, Document};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{cors, gate};
 use rds_shared::model::health::FailSafeMode;
-use rds_shared::route::{Route, TagVersions};
+use rds_shared::route::{Route, RouteId, TagVersions};
 use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, RequestId, etag};
 use std::borrow::Cow;
@@ -35,6 +36,8 @@ pub enum Answer {
     OpenApi(&'static Route),
     /// A short text written by the edge, or a redirect.
     Plain(Plain),
+    /// The response to a message of the MCP server.
+    Message(Outgoing),
     /// An error raised by the edge.
     Error(ApiError),
     /// The answer to an accepted message about a key.
@@ -177,6 +180,7 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
         Answer::NoPage(document) => no_page(document),
         Answer::OpenApi(route) => openapi::represent(route, exchange.if_none_match),
         Answer::Plain(plain) => plain_reply(plain),
+        Answer::Message(outgoing) => message(outgoing),
         Answer::Error(error) => refuse(&error, exchange),
         Answer::Done => Reply { status: 204, headers: Vec::new(), body: None },
         Answer::Known(versions) => {
@@ -187,7 +191,16 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
     reply.put(headers::REQUEST_ID, exchange.request_id.to_string());
     // `Vary: Origin` is also set without an Origin: a cache must not give a first-party page a response that lacks the CORS headers.
     // The same applies to Authorization where responses depend on it.
-    reply.put("vary", if exchange.privacy == CacheScope::Public { "Origin" } else { "Origin, Authorization" });
+    // A page of the documentation has a Markdown twin at the same path.
+    let is_page = exchange.route.is_some_and(|route| matches!(route.id, RouteId::Docs | RouteId::DocsFile));
+    reply.put(
+        "vary",
+        match exchange.privacy {
+            CacheScope::Public if is_page => "Origin, Accept",
+            CacheScope::Public => "Origin",
+            CacheScope::PerClass | CacheScope::PerCaller => "Origin, Authorization",
+        },
+    );
     if let Some(verdict) = exchange.verdict {
         for (name, value) in gate::rate_limit_headers(verdict) {
             reply.put(name, value);
@@ -244,6 +257,17 @@ fn plain_reply(plain: Plain) -> Reply {
     if let Some(target) = location {
         reply.put("location", target);
     }
+    reply
+}
+
+/// A JSON-RPC response; an accepted notification has no body.
+fn message(outgoing: Outgoing) -> Reply {
+    let Outgoing { status, body } = outgoing;
+    let mut reply = Reply { status, headers: Vec::new(), body: body.map(|body| body.into_bytes().into()) };
+    if reply.body.is_some() {
+        reply.put("content-type", headers::JSON);
+    }
+    reply.put("cache-control", headers::NO_STORE);
     reply
 }
 

@@ -65,6 +65,8 @@ pub enum Success {
     Stream,
     /// The OpenAPI document.
     Document,
+    /// A JSON-RPC response of the MCP server.
+    JsonRpc,
     /// A page of the documentation or a file that pages load, of one of these media types.
     Files(&'static [&'static str]),
 }
@@ -81,6 +83,7 @@ macro_rules! answers {
                 $(RouteId::$id => Success::Json(one_of(vec![schema::<$type>(generator) $(, schema::<$other>(generator))*])),)*
                 RouteId::EventStream => Success::Stream,
                 RouteId::OpenApi => Success::Document,
+                RouteId::Mcp => Success::JsonRpc,
                 RouteId::Docs => Success::Files(&["text/html"]),
                 RouteId::DocsFile => Success::Files(&FILES),
             }

@@ -13,6 +13,7 @@ use rds_shared::wire::headers;
 use serde_json::{Map, Value, json};
 
 use crate::examples::Example;
+use crate::mcp;
 
 /// The `requestBody` of a route, if it takes one.
 pub fn of(route: &Route, example: Option<&Example>) -> Option<Value> {
@@ -21,7 +22,9 @@ pub fn of(route: &Route, example: Option<&Example>) -> Option<Value> {
     if let (Some(body), Some(members)) = (example.and_then(|example| example.body.as_ref()), media.as_object_mut()) {
         members.insert("example".into(), body.clone());
     }
-    let about = format!("JSON of at most {} KiB. Unknown fields are refused.", max_bytes / 1024);
+    let rule =
+        if route.id == RouteId::Mcp { "A JSON-RPC request or notification" } else { "Unknown fields are refused" };
+    let about = format!("JSON of at most {} KiB. {rule}.", max_bytes / 1024);
     Some(json!({"required": true, "description": about, "content": {headers::JSON: media}}))
 }
 
@@ -60,6 +63,7 @@ fn schema(id: RouteId) -> Value {
             },
         }),
         RouteId::GraphCheck => check(),
+        RouteId::Mcp => mcp::body(),
         // Unreachable for routes with a body: a test requires a schema for each.
         _ => Value::Null,
     }

@@ -24,6 +24,7 @@ pub mod deprecations;
 pub mod document;
 pub mod examples;
 pub mod headers;
+mod mcp;
 pub mod operations;
 pub mod parameters;
 pub mod push;

@@ -1,8 +1,8 @@
 //! Converts a route to an OpenAPI operation.
 
 use crate::examples::{Example, Examples};
-use crate::{bodies, parameters, responses, sections};
-use rds_shared::route::{Access, RateLimitClass, Route};
+use crate::{bodies, mcp, parameters, responses, sections};
+use rds_shared::route::{Access, RateLimitClass, Route, RouteId};
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
@@ -23,6 +23,9 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
         "parameters": parameters::of(route, example),
         "responses": responses::of(route, generator, examples),
     });
+    if route.id == RouteId::Mcp {
+        operation["x-protocol"] = mcp::PROTOCOL.into();
+    }
     if let (Some(body), Some(members)) = (bodies::of(route, example), operation.as_object_mut()) {
         members.insert("requestBody".into(), body);
     }

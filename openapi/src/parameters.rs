@@ -6,14 +6,13 @@ use rds_shared::model::spelling;
 use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, LIST_NAMES, SUBCLIENT_BYTES};
 use rds_shared::route::param::{Default, Kind, OnInvalid, OnOverflow, Param};
 use rds_shared::route::unknown::STRICT;
-use rds_shared::route::{Access, Method, Route};
+use rds_shared::route::{Access, Method, PathParam, Route};
 use rds_shared::wire::ErrorCode;
 use serde_json::{Map, Value, json};
 
 /// The `parameters` of a route; headers are references to [`components`].
 pub fn of(route: &Route, example: Option<&Example>) -> Vec<Value> {
-    let in_path = route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-    let mut all: Vec<Value> = in_path.map(|name| path(route, name, example)).collect();
+    let mut all: Vec<Value> = route.path_params().map(|param| path(param, example)).collect();
     for param in route.query {
         all.push(query(param, example));
     }
@@ -172,56 +171,17 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
     (schema, hint)
 }
 
-/// A path parameter; the meaning of its name depends on the route.
-fn path(route: &Route, name: &'static str, example: Option<&Example>) -> Value {
-    let text = json!({"type": "string", "minLength": 1});
-    let hash = json!({"type": "string", "pattern": "^[0-9a-fA-F]{64}$"});
-    let number = json!({"type": "string", "pattern": "^[0-9]+$"});
-    let account = json!({"type": "string", "pattern": spelling::ADDRESS});
-    let token = json!({"type": "string", "pattern": spelling::ADDRESS_OR_NATIVE});
-    let under = |prefix: &str| route.path.starts_with(prefix);
-    let (about, schema) = match name {
-        "network" | "chain" => ("The chain's slug, as `/v1/chains` lists it.", text),
-        "chain_id" => ("The chain's id or slug.", text),
-        "address" if under("/v1/portfolio") => {
-            ("The account: `0x` and 40 hex digits in any letter case, or base58 of 32 bytes, case-sensitive.", account)
-        }
-        "address" if under("/v1/oracle") => {
-            ("The address of the feed's contract, in the chain's format; another format is answered with 400.", account)
-        }
-        "address" if under("/v1/assets") => (
-            "The token's address, in the chain's format; another format is answered with 400. `native` is the chain's native coin.",
-            token,
-        ),
-        "address" => (
-            "The address of the vault's share token: `0x` and 40 hex digits in any letter case on EVM chains, \
-             base58 of 32 bytes, case-sensitive, on Solana. The format of the other namespace is answered with 400.",
-            account,
-        ),
-        "symbol" if under("/v1/rates") => ("The deposit asset's symbol; letter case is ignored.", text),
-        "symbol" => ("The exact symbol; letter case is ignored. Write a slash as `%2F`.", text),
-        "asset_id" => ("The asset's id, as in the asset lists.", text),
-        "file" => ("The page's name, as in links to it.", text),
-        "groupKey" => ("The group's key: `group_key` of an event.", text),
-        "versionId" => ("The version's id, as `/v1/baskets/{id}/versions` lists it.", text),
-        "whId" => ("The subscription's id.", number),
-        "id" if under("/v1/graph/decision") => {
-            ("The decision's id: the SHA-256 of its envelope, 64 hex characters.", hash)
-        }
-        "id" if under("/v1/graph/snapshot") => ("The snapshot's id: 64 hex characters.", hash),
-        "id" if under("/v1/vaults") => ("The vault's id: `{protocol_id}-{chain_id}-{address}`.", text),
-        "id" if under("/v1/markets") => ("The market's id, as in the market list; letter case is ignored.", text),
-        "id" if under("/v1/baskets") => ("The basket's slug.", text),
-        "id" if under("/v1/indices") => ("The index: the slug of its basket.", text),
-        "id" if under("/v1/webhooks") => ("The subscription's id.", number),
-        "id" if under("/v1/events") => ("The event's id.", text),
-        "id" if under("/v1/signals") => ("The signal's id.", text),
-        "id" if under("/v1/protocols") => ("The protocol's id.", text),
-        "id" if under("/v1/curators") => ("The curator's id.", text),
-        _ => ("", text),
+/// A path parameter.
+fn path(param: PathParam, example: Option<&Example>) -> Value {
+    let schema = match param.pattern {
+        Some(pattern) => json!({"type": "string", "pattern": pattern}),
+        None => json!({"type": "string", "minLength": 1}),
     };
-    let mut out = json!({"name": name, "in": "path", "required": true, "description": about, "schema": schema});
-    if let (Some(value), Some(members)) = (example.and_then(|example| example.path.get(name)), out.as_object_mut()) {
+    let mut out =
+        json!({"name": param.name, "in": "path", "required": true, "description": param.about, "schema": schema});
+    if let (Some(value), Some(members)) =
+        (example.and_then(|example| example.path.get(param.name)), out.as_object_mut())
+    {
         members.insert("example".into(), value.clone());
     }
     out

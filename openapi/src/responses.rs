@@ -2,8 +2,8 @@
 
 use crate::answers::{self, Success};
 use crate::examples::Examples;
-use crate::push;
 use crate::schemas::published;
+use crate::{mcp, push};
 use rds_shared::route::deprecation::Place;
 use rds_shared::route::param::Default;
 use rds_shared::route::{Access, ROUTES, RateLimitClass, Route, RouteId, is_graph_path};
@@ -82,9 +82,13 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
                 }
                 answer
             }
+            (400, Success::JsonRpc) => mcp::refused(error(status, &codes, kind, examples)),
             _ => json!({"$ref": format!("#/components/responses/{}", name_of(status, &codes, kind))}),
         };
         all.insert(status.to_string(), answer);
+    }
+    if route.id == RouteId::Mcp {
+        all.extend(mcp::other_responses());
     }
     all.into()
 }
@@ -101,7 +105,10 @@ pub fn components(examples: &Examples) -> Value {
         let kind = Kind::of(route);
         for (status, codes) in codes(route) {
             // Routes with their own error response have it inline.
-            if !matches!((status, route.id), (503, RouteId::Health | RouteId::Ready) | (404, RouteId::DocsFile)) {
+            if !matches!(
+                (status, route.id),
+                (503, RouteId::Health | RouteId::Ready) | (404, RouteId::DocsFile) | (400, RouteId::Mcp)
+            ) {
                 all.insert(name_of(status, &codes, kind), error(status, &codes, kind, examples));
             }
         }
@@ -150,7 +157,7 @@ fn headers_of_success(route: &Route) -> Vec<&'static str> {
     if has_registered_names(route) {
         names.push("X-Service-Unknown-Values");
     }
-    if !is_file(route) {
+    if !is_file(route) && route.id != RouteId::Mcp {
         // `/ready` is also served by the origin's listeners directly, which do not cache.
         let is_edges = route.rate_limit_class != RateLimitClass::Unmetered;
         names.extend([if is_edges { "X-Cache" } else { "X-Cache-If-Asked" }, "Cache-Status"]);
@@ -195,6 +202,7 @@ fn success_of(route: &Route, success: &Success, examples: &Examples) -> Value {
         Success::Document => {
             vec![(headers::JSON, json!({"schema": {"type": "object", "description": "OpenAPI 3.1."}}))]
         }
+        Success::JsonRpc => vec![(headers::JSON, json!({"schema": mcp::response()}))],
         Success::Files(kinds) => kinds.iter().map(|kind| (*kind, file(kind))).collect(),
     };
     let response = examples.of(route.id).and_then(|example| example.response.as_ref());

@@ -111,8 +111,8 @@ pub const SECTIONS: &[Section] = &[
     },
     Section {
         name: "Service",
-        prefixes: &["/v1/me", "/v1/health", "/v1/status", "/v1/openapi.json", "/v1/docs", "/ready"],
-        about: "The calling key, the state of the service, and this document.",
+        prefixes: &["/v1/me", "/v1/health", "/v1/status", "/v1/openapi.json", "/v1/docs", "/v1/mcp", "/ready"],
+        about: "The calling key, the state of the service, this document, and the server for agents.",
     },
 ];
 

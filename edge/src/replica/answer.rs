@@ -13,6 +13,7 @@ use core::time::Duration;
 use rds_shared::read_model::request::Request;
 use rds_shared::read_model::response::{Body, Response};
 use rds_shared::read_model::{self, ReadModel};
+use rds_shared::replica::Families;
 use rds_shared::route::TagVersions;
 use rds_shared::route::unknown::unknown_values;
 use rds_shared::wire::headers::XCache;
@@ -38,9 +39,9 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if !read_model::serves(asked.route.id) || !self.host.has_replica() {
             return None;
         }
-        let (families, now) = (read_model::families_of(asked.route.id, &asked.query), self.host.now());
-        self.isolate.replica.borrow_mut().usage.note(families, now);
-        let (held, model) = self.current_rows(asked).await?;
+        let families = read_model::families_of(asked.route.id, &asked.query);
+        self.isolate.replica.borrow_mut().usage.note(families, self.host.now());
+        let (held, model) = self.current_rows(asked, families).await?;
         if self.is_closed(asked.route) {
             return None;
         }
@@ -87,9 +88,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Rows that include every known change, waiting for a question that is out if it may bring them.
     ///
     /// The question belongs to another request whose future must not be awaited, so each request polls with its own timer.
-    async fn current_rows(&self, asked: &OriginRequest) -> Option<(Rc<Held>, Model)> {
+    async fn current_rows(&self, asked: &OriginRequest, families: Families) -> Option<(Rc<Held>, Model)> {
         let (mut interval, mut waited) = (MIN_POLL_INTERVAL, Duration::ZERO);
-        let families = read_model::families_of(asked.route.id, &asked.query);
         loop {
             if self.isolate.replica.borrow().lacks(families) {
                 return None;

@@ -163,6 +163,18 @@ struct Runtime<'a> {
     kept: Cell<Option<Kept>>,
 }
 
+impl Runtime<'_> {
+    /// The content of an asset, kept in JavaScript memory for the next request.
+    async fn asset(&self, asset: &'static Asset) -> Result<Uint8Array, AssetFault> {
+        if let Some(content) = ASSETS.with(|all| all.get(asset)) {
+            return Ok(content);
+        }
+        let content = assets::fetch(self.env, asset).await?;
+        ASSETS.with(|all| all.keep(asset, &content));
+        Ok(content)
+    }
+}
+
 impl Host for Runtime<'_> {
     fn now(&self) -> Timestamp {
         now()
@@ -200,16 +212,13 @@ impl Host for Runtime<'_> {
     }
 
     async fn load_asset(&self, asset: &'static Asset) -> Result<(), AssetFault> {
-        let content = match ASSETS.with(|all| all.get(asset)) {
-            Some(content) => content,
-            None => {
-                let content = assets::fetch(self.env, asset).await?;
-                ASSETS.with(|all| all.keep(asset, &content));
-                content
-            }
-        };
+        let content = self.asset(asset).await?;
         self.kept.set(Some(Kept::Asset(content)));
         Ok(())
+    }
+
+    async fn read_asset(&self, asset: &'static Asset) -> Result<Vec<u8>, AssetFault> {
+        Ok(self.asset(asset).await?.to_vec())
     }
 
     fn probe_later(&self, request_id: RequestId, limit: Duration) {

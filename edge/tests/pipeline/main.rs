@@ -16,6 +16,7 @@ mod index_tokens;
 mod keys;
 mod limits;
 mod market;
+mod mcp;
 mod objects;
 mod origin_messages;
 mod outages;

@@ -4,7 +4,7 @@ use crate::exchanges::arrived;
 pub use crate::exchanges::{Ask, With, answer, bytes, envelope, page, text, unsigned, x_cache};
 use crate::objects::Objects;
 use crate::replica_object::ReplicaObject;
-use rds_docs::Asset;
+use rds_docs::{Asset, Library};
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
 use rds_edge::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
@@ -269,6 +269,10 @@ impl Host for World {
     async fn load_asset(&self, _: &'static Asset) -> Result<(), AssetFault> {
         self.assets_asked.set(self.assets_asked.get() + 1);
         self.has_assets.get().then_some(()).ok_or_else(|| AssetFault("ASSETS is not bound".to_owned()))
+    }
+
+    async fn read_asset(&self, asset: &'static Asset) -> Result<Vec<u8>, AssetFault> {
+        self.load_asset(asset).await.map(|()| Library::open().content(asset).to_vec())
     }
 
     fn probe_later(&self, _: RequestId, limit: Duration) {

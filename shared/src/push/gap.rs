@@ -18,8 +18,7 @@ named_enum! {
         CursorUnknown = "cursor_unknown",
         /// The text is not a cursor. The client refetches its state and continues from the gap's cursor.
         CursorInvalid = "cursor_invalid",
-        /// The cursor is older than the replay window. The client refetches the state before the window; the stream continues with the
-        /// window.
+        /// The cursor is older than the replay window. The client refetches the state before it; the stream continues with the window.
         CursorExpired = "cursor_expired",
         /// The journal could not be read. The client reconnects later with its last cursor.
         ReplayFailed = "replay_failed",

@@ -16,3 +16,9 @@ pub const PORTFOLIO_REF_CHARS: usize = 200;
 pub const IDEMPOTENCY_KEY_BYTES: usize = 255;
 /// Maximum length of the header `X-Service-Subclient`, in bytes. Only clients of shared keys send this header.
 pub const SUBCLIENT_BYTES: usize = 128;
+/// Maximum size of a message to the MCP server, in bytes: enough for a check of 1,000 positions.
+pub const MCP_MESSAGE_BYTES: usize = 256 * 1_024;
+/// Most bytes of a route's response in the answer of an MCP tool: about 8,000 tokens of a model.
+pub const MCP_ANSWER_BYTES: usize = 24 * 1_024;
+/// Maximum absolute value of a number that is the id of an MCP message: every JSON library keeps it exactly.
+pub const MCP_MAX_ID: i64 = (1 << 53) - 1;

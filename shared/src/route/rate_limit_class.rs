@@ -18,7 +18,8 @@ pub enum RateLimitClass {
     Status,
     /// `/v1/health` only.
     Health,
-    /// Not rate limited: readiness, for load balancers, and the documentation.
+    /// Not rate limited: readiness, for load balancers; the documentation; and messages to the MCP server, whose tool calls are charged by the
+    /// requests that they make.
     Unmetered,
 }
 

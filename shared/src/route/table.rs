@@ -23,6 +23,7 @@ use super::rows::graph::CHECK_BODY;
 pub use super::rows::markets::{FEED_KINDS, MARKET_SORT_FIELDS};
 use super::rows::push::CREATION_BODY;
 use super::rows::security::LAST_SECURITY_PAGE;
+use super::rows::service::MESSAGE_BODY;
 use super::rows::vaults::BATCH_BODY;
 pub use super::rows::vaults::VAULT_SORT_FIELDS;
 

@@ -23,7 +23,7 @@ macro_rules! named_enum {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         $(#[$meta])*
-        pub enum $name { $(#[doc = concat!("`", $text, "`")] $(#[doc = ""] #[$about])* #[serde(rename = $text)] $variant),+ }
+        pub enum $name { $(#[doc = concat!("`", $text, "`")] #[doc = ""] $(#[$about])* #[serde(rename = $text)] $variant),+ }
 
         impl $name {
             /// Every value, in the order of declaration.

@@ -1,5 +1,6 @@
 //! HTTP formats shared by all hosts: envelopes, error codes, headers, ETags, timestamps, pages and cursors.
 
+pub mod accept;
 pub mod base64url;
 pub mod change_cursor;
 mod details;

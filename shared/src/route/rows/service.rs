@@ -1,8 +1,13 @@
 //! The service itself and the caller: parameters and rows.
 
+use crate::route::bounds::MCP_MESSAGE_BYTES;
 use crate::route::param::Param;
+use crate::route::row::Body;
 use crate::route::typed::kinds::*;
 use crate::route::typed::params;
+
+/// Body of a message to the MCP server.
+pub(in crate::route) const MESSAGE_BODY: Body = Body::Json { max_bytes: MCP_MESSAGE_BYTES };
 
 params! {
     /// Pages link to their files with the file's fingerprint, so that a browser loads a file again when it changes.
@@ -54,6 +59,13 @@ macro_rules! service_rows {
                 listeners: EdgeAndRelay,
                 query: [FileVersion], answers: "Page", errors: [NotFound],
                 about: "A page of the documentation, its text as Markdown, or a file that the pages load.",
+            }
+            Mcp: Post "/v1/mcp" {
+                access: Public, rate_limit_class: Unmetered, cache: Cache::NEVER,
+                body: MESSAGE_BODY,
+                query: [], answers: "JsonRpc", errors: [Forbidden, PayloadTooLarge, UnsupportedMediaType],
+                about: "The Model Context Protocol server for agents: one JSON-RPC message in each request. Messages are not rate limited, but each \
+                       tool call and each read of a resource counts like the requests that it makes.",
             }
         }
     };

@@ -24,8 +24,8 @@ export function run(library, decisions) {
     const { subject, behaviours } = JSON.parse(readFileSync(join(HERE, file), 'utf8'));
     describe(subject, () => {
       for (const behaviour of behaviours) {
-        const skip = behaviour.stack && !process.env.RDS_BEHAVIOURS_BASE ? 'needs a running service' : false;
-        test(behaviour.name, { skip, timeout: 20_000 }, () => play(behaviour, server, library, decisions));
+        const skip = behaviour.stack && !process.env.RDS_STACK ? 'needs a running service' : false;
+        test(behaviour.name, { skip, timeout: behaviour.stack ? 120_000 : 20_000 }, () => play(behaviour, server, library, decisions));
       }
     });
   }
@@ -34,10 +34,10 @@ export function run(library, decisions) {
 async function play(behaviour, server, library, decisions) {
   if (behaviour.webhook) return playWebhook(behaviour, library);
   if (behaviour.decision) return playDecision(behaviour, decisions);
-  await control(server, 'PUT', '/script', { exchanges: behaviour.script ?? [], target: process.env.RDS_BEHAVIOURS_BASE });
+  const { keys } = await control(server, 'PUT', '/script', { exchanges: behaviour.script ?? [] });
   const waits = [];
   const waiting = { cancel: undefined };
-  const client = clientOf(behaviour, server, library, waits, waiting);
+  const client = clientOf(behaviour, server, library, keys, waits, waiting);
   for (const step of behaviour.steps) await playStep(step, client, server, library, waiting);
   const seen = await control(server, 'GET', '/seen');
   if (behaviour.requests) compareRequests(seen.requests, behaviour.requests);
@@ -55,8 +55,7 @@ async function play(behaviour, server, library, decisions) {
   }
 }
 
-function clientOf({ client = {}, stack }, server, library, waits, waiting) {
-  const keys = { data: process.env.RDS_BEHAVIOURS_DATA_KEY, decisioning: process.env.RDS_BEHAVIOURS_DECISIONING_KEY };
+function clientOf({ client = {}, stack }, server, library, keys, waits, waiting) {
   const sleep = async (ms, signal) => {
     waits.push(ms);
     waiting.cancel?.();
@@ -64,6 +63,7 @@ function clientOf({ client = {}, stack }, server, library, waits, waiting) {
   };
   return new library.Client({
     baseUrl: server.address,
+    // A behaviour against the running service names a plan.
     apiKey: keys[client.key] ?? client.key,
     maxRetries: client.max_retries,
     timeoutMs: client.timeout_ms,
@@ -94,6 +94,9 @@ async function playStep(step, client, server, library, waiting) {
   if (error) throw error;
   if (expect.answer !== undefined) contains(value, expect.answer, 'answer');
   for (const list of ['rows', 'pages', 'frames']) if (expect[list]) contains(value, expect[list], list);
+  const ofKind = (kind) => value.filter((frame) => frame.kind === kind);
+  if (expect.published) assert.deepEqual(ofKind('published').map((frame) => frame.data.title), expect.published);
+  for (const kind of expect.kinds ?? []) assert.ok(ofKind(kind).length > 0, `no frame ${kind}`);
   if (expect.count !== undefined) assert.equal(value.length, expect.count);
   if (expect.info) contains(infoOf(library.infoOf(value), client), expect.info, 'info');
 }
@@ -117,13 +120,15 @@ function called(step, client, signal) {
   return () => resource[camel(it.method)](...given, options);
 }
 
-async function collected({ read = 'answer', take = Infinity }, call) {
+async function collected({ read = 'answer', take = Infinity, until_published: untilPublished = Infinity }, call) {
   if (read === 'answer') return await call();
   const list = read === 'pages' ? call().pages() : call();
   const items = [];
+  let published = 0;
   for await (const item of list) {
     items.push(item);
-    if (items.length >= take) break;
+    if (item.kind === 'published') published += 1;
+    if (items.length >= take || published >= untilPublished) break;
   }
   return items;
 }
@@ -292,5 +297,5 @@ function playDecision({ decision }, { verifyDecision }) {
 
 async function control(server, method, path, body) {
   const response = await fetch(`${server.control}${path}`, { method, body: body && JSON.stringify(body) });
-  return response.status === 204 ? undefined : await response.json();
+  return await response.json();
 }

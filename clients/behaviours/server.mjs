@@ -3,15 +3,20 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, request as forward } from 'node:http';
 import { pathToFileURL } from 'node:url';
+import { stackOf } from './stack.mjs';
 
 const DOCUMENT = new URL('../../openapi/openapi.json', import.meta.url);
 
 /** Starts the server; resolves to its addresses and a function that stops it. */
 export async function start() {
-  let script = { exchanges: [], target: undefined };
+  let script = { exchanges: [] };
   let seen = [];
   let examples;
   const sockets = new Set();
+  /** Streams that break when a request for this path arrives. */
+  const cuts = new Map();
+  /** The running service; known once a script needs it. */
+  let stack;
 
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, 'http://scripted');
@@ -24,14 +29,16 @@ export async function start() {
       body: body.toString(),
     };
     seen.push(arrived);
+    cuts.get(arrived.path)?.destroy();
+    cuts.delete(arrived.path);
     const exchange = take(script.exchanges, arrived);
     if (!exchange) {
       response.writeHead(599).end(`nothing is scripted for ${request.method} ${request.url}`);
       return;
     }
     examples ??= exchange.example ? examplesOf(DOCUMENT) : undefined;
-    if (exchange.forward) relay(script.target, exchange.forward, request, body, response);
-    else play(exchange, examples, response);
+    if (exchange.forward) relay(stack, exchange.forward, request, body, response);
+    else play(exchange, examples, response, cuts);
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -42,10 +49,14 @@ export async function start() {
     const body = Buffer.concat(await request.toArray()).toString();
     if (request.method === 'PUT' && request.url === '/script') {
       for (const socket of sockets) socket.destroy();
-      const { exchanges = [], target } = JSON.parse(body);
-      script = { exchanges: exchanges.map((it) => ({ ...it, left: it.times === 'always' ? Infinity : (it.times ?? 1) })), target };
+      const { exchanges = [] } = JSON.parse(body);
+      script = { exchanges: exchanges.map((it) => ({ ...it, left: it.times === 'always' ? Infinity : (it.times ?? 1) })) };
       seen = [];
-      response.writeHead(204).end();
+      cuts.clear();
+      const isForwarded = exchanges.some((it) => it.forward);
+      if (isForwarded) stack ??= await stackOf(process.env.RDS_STACK);
+      const keys = isForwarded ? await stack.newKeys() : {};
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }));
     } else if (request.method === 'GET' && request.url === '/seen') {
       const unplayed = script.exchanges.filter((it) => Number.isFinite(it.left)).reduce((sum, it) => sum + it.left, 0);
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ requests: seen, unplayed }));
@@ -83,7 +94,7 @@ function take(exchanges, { method, path, query }) {
   return exchange;
 }
 
-function play(exchange, examples, response) {
+function play(exchange, examples, response, cuts) {
   const { fault, chunks, status = 200 } = exchange;
   if (fault === 'hang') return;
   if (fault === 'cut') {
@@ -97,21 +108,25 @@ function play(exchange, examples, response) {
   const type = chunks ? 'text/event-stream' : 'application/json';
   response.sendDate = false;
   response.writeHead(status, { 'content-type': type, ...headers });
-  if (chunks) stream(chunks, response);
+  if (chunks) stream(chunks, response, cuts);
   else if (fault === 'cut-body') response.write(text.slice(0, text.length / 2), () => response.destroy());
   else response.end(text);
 }
 
-/** Writes one chunk after the other, each after the one before it has left. */
-function stream([chunk, ...rest], response) {
+/**
+ * Writes one chunk after the other, each after the one before it has left. `{cut: true}` breaks the connection at once; `{cut: '/path'}` when a request for
+ * this path arrives, so that the client can tell that it has everything: Chromium drops what it has not read when a connection breaks.
+ */
+function stream([chunk, ...rest], response, cuts) {
   if (chunk === undefined) return;
   if (chunk.end) response.end();
+  else if (typeof chunk.cut === 'string') cuts.set(chunk.cut, response);
   else if (chunk.cut) response.destroy();
-  else response.write(chunk, () => setImmediate(stream, rest, response));
+  else response.write(chunk, () => setImmediate(stream, rest, response, cuts));
 }
 
-function relay(target, { lose, cut_after: cutAfter = Infinity }, request, body, response) {
-  const url = new URL(request.url, target);
+function relay(stack, { lose, cut_after: cutAfter = Infinity, meanwhile }, request, body, response) {
+  const url = new URL(request.url, stack.edge);
   const headers = { ...request.headers, host: url.host };
   const outgoing = forward(url, { method: request.method, headers }, (answer) => {
     if (lose) {
@@ -121,13 +136,19 @@ function relay(target, { lose, cut_after: cutAfter = Infinity }, request, body, 
     }
     response.writeHead(answer.statusCode, answer.headers);
     let left = cutAfter;
+    let waiting = meanwhile;
     answer.on('data', (piece) => {
       const passed = piece.subarray(0, left);
       left -= piece.length;
+      stack.passed(passed);
       response.write(passed, () => {
         if (left <= 0) response.destroy();
       });
       if (left <= 0) answer.destroy();
+      if (waiting) {
+        stack.act(waiting).catch((error) => response.destroy(error));
+        waiting = undefined;
+      }
     });
     answer.on('end', () => response.end());
     answer.on('error', () => response.destroy());
@@ -145,7 +166,7 @@ function examplesOf(document) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { address, control, stop } = await start();
-  console.log(JSON.stringify({ address, control }));
+  const { stop, ...started } = await start();
+  console.log(JSON.stringify(started));
   process.stdin.resume().on('close', stop).on('end', stop);
 }

@@ -1,8 +1,6 @@
 //! What an emitter provides, and writing or checking its files.
 
-use crate::catalogue::Catalogue;
 use crate::model::Model;
-use crate::typescript::TypeScript;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,11 +22,6 @@ pub struct File {
     pub name: String,
     /// Its content.
     pub text: String,
-}
-
-/// Every language.
-pub fn all() -> Vec<Box<dyn Language>> {
-    vec![Box::new(TypeScript), Box::new(Catalogue)]
 }
 
 /// Writes the files of a language, and deletes files in its folder that are no longer generated.

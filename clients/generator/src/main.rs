@@ -1,8 +1,10 @@
 //! `cargo xtask clients` runs this program: it writes the generated parts of the client libraries, or checks the committed ones.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
-use rds_clients::{language, read};
+use rds_clients::catalogue::Catalogue;
+use rds_clients::released::{RELEASED, breaks};
+use rds_clients::{emitters, language, read};
 use std::fs;
 use std::path::Path;
 
@@ -12,6 +14,9 @@ struct Options {
     /// Write nothing; fail if a committed file differs from the generated one.
     #[arg(long)]
     check: bool,
+    /// Also record what the libraries offer as that of the last release, with which later ones are compared.
+    #[arg(long, conflicts_with = "check")]
+    release: bool,
     /// Only this language.
     #[arg(long, value_name = "NAME")]
     language: Option<String>,
@@ -34,8 +39,19 @@ fn main() -> Result<()> {
         }
         return Ok(());
     }
+    let offered = Catalogue::of(&model);
+    let released = clients.join(RELEASED);
+    if options.release {
+        fs::write(&released, format!("{offered:#}\n"))
+            .with_context(|| format!("{} cannot be written", released.display()))?;
+    }
+    let text = fs::read_to_string(&released).with_context(|| format!("{} cannot be read", released.display()))?;
+    let breaks = breaks(&serde_json::from_str(&text).context("the list of the last release is not JSON")?, &offered);
+    if !breaks.is_empty() {
+        bail!("users of the last release's libraries would be broken:\n  {}", breaks.join("\n  "));
+    }
     let chosen = |name: &str| options.language.as_deref().is_none_or(|only| only == name);
-    for it in language::all().into_iter().filter(|it| chosen(it.name())) {
+    for it in emitters::all().into_iter().filter(|it| chosen(it.name())) {
         if options.check {
             language::check(clients, it.as_ref(), &model)?;
             println!("{}: up to date", it.name());

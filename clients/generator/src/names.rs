@@ -119,7 +119,8 @@ fn plural_of(words: &[String]) -> Vec<String> {
     edit_last(words, |word| if word.ends_with('s') { word.into() } else { format!("{word}s") })
 }
 
-fn singular_of(words: &[String]) -> Vec<String> {
+/// The last word without its plural.
+pub fn singular_of(words: &[String]) -> Vec<String> {
     edit_last(words, |word| match word.strip_suffix("ices") {
         Some(stem) => format!("{stem}ex"),
         None => word.strip_suffix('s').unwrap_or(word).into(),

@@ -6,7 +6,8 @@ use crate::paging;
 use crate::shapes::{doc, reference, shape};
 use serde_json::Value;
 
-/// Reads an operation. `None` if it answers neither JSON nor a stream: pages for people are no part of a library.
+/// Reads an operation. `None` if it answers neither JSON nor a stream: pages for people are no part of a library. `None` also if it speaks a
+/// protocol of its own (`x-protocol`), which has its own clients.
 pub fn operation(
     document: &Value,
     model: &Model,
@@ -14,6 +15,9 @@ pub fn operation(
     (path, verb): (&str, &str),
     it: &Value,
 ) -> Option<(Vec<String>, Operation)> {
+    if it.get("x-protocol").is_some() {
+        return None;
+    }
     let answer = answer(it)?;
     let text = |key: &str| it.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let given: Vec<(Option<&str>, &Value)> = it

@@ -3,7 +3,7 @@ export { Client } from './client.js';
 export { ApiError, CancelledError, ConnectionError, DecodingError, RiskDataError, TimeoutError } from './core/api-error.js';
 export { infoOf } from './core/info.js';
 export type { RateLimit, ResponseInfo } from './core/info.js';
-export type { RequestOptions, StreamOptions } from './core/operation.js';
+export type { CommonOptions, RequestOptions, StreamOptions } from './core/operation.js';
 export { Pages } from './core/pages.js';
 export type { Clock } from './core/retry.js';
 export { EventStream } from './core/stream.js';

@@ -105,6 +105,8 @@ function examplesOf(file, text) {
 }
 
 function answersData(operation) {
+  // Another protocol's messages are no methods.
+  if (operation['x-protocol']) return false;
   const content = operation.responses['200']?.content ?? {};
   return 'application/json' in content || 'text/event-stream' in content;
 }

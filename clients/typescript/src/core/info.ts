@@ -42,7 +42,15 @@ export interface ResponseInfo {
   readonly headers: Headers;
 }
 
-const known = new WeakMap<object, ResponseInfo>();
+/** What is kept of an answer until somebody asks: few do, and reading all headers takes time. */
+export interface Arrived {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly fromEtagCache: boolean;
+  readonly tries: number;
+}
+
+const known = new WeakMap<object, { arrived: Arrived; info?: ResponseInfo }>();
 
 /**
  * What the headers of an answer told; undefined for objects that are not answers of this library.
@@ -52,21 +60,21 @@ const known = new WeakMap<object, ResponseInfo>();
  * console.log(infoOf(answer)?.requestId, infoOf(answer)?.rateLimit?.remaining);
  */
 export function infoOf(answer: object): ResponseInfo | undefined {
-  return known.get(answer);
+  const found = known.get(answer);
+  if (found !== undefined) found.info ??= readInfo(found.arrived);
+  return found?.info;
 }
 
-/** Remembers the headers of an answer. */
-export function remember(answer: unknown, info: ResponseInfo): void {
-  if (typeof answer === 'object' && answer !== null) known.set(answer, info);
+/** Remembers how an answer arrived. */
+export function remember(answer: unknown, arrived: Arrived): void {
+  if (typeof answer === 'object' && answer !== null) known.set(answer, { arrived });
 }
 
-/** Reads the headers. */
-export function readInfo(response: Response, fromEtagCache: boolean, tries: number): ResponseInfo {
-  const { headers } = response;
+function readInfo({ status, headers, fromEtagCache, tries }: Arrived): ResponseInfo {
   const cache = headers.get('x-cache');
   const subclient = [numberOf(headers, 'x-ratelimit-subclient-limit'), numberOf(headers, 'x-ratelimit-subclient-remaining')] as const;
   return {
-    status: fromEtagCache ? 200 : response.status,
+    status: fromEtagCache ? 200 : status,
     requestId: headers.get('x-request-id'),
     rateLimit: rateLimitOf(headers),
     subclientLimit: subclient[0] === null || subclient[1] === null ? null : { limit: subclient[0], remaining: subclient[1] },

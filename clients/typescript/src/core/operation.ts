@@ -20,6 +20,16 @@ export type Paging = { readonly rows: readonly string[] } & (
   | { readonly style: 'cursor'; readonly since: string; readonly cursor: readonly string[] }
 );
 
+/** Options that requests and streams share. */
+export interface CommonOptions {
+  /** Refuse unknown parameters and filter values instead of ignoring them. Default: that of the client. */
+  readonly strict?: boolean | undefined;
+  /** With a shared key: your client that makes this request. Default: that of the client. */
+  readonly subclient?: string | undefined;
+  /** More headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
 /**
  * Options of one request.
  *
@@ -28,7 +38,7 @@ export type Paging = { readonly rows: readonly string[] } & (
  * const options: RequestOptions = { signal: cancel.signal, timeoutMs: 5000, maxRetries: 1 };
  * console.log((await client.service.status(options)).status);
  */
-export interface RequestOptions {
+export interface RequestOptions extends CommonOptions {
   /** Cancels the request, its retries, and the waiting between them. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds for one try, including its body. Default: that of the client. */
@@ -39,12 +49,6 @@ export interface RequestOptions {
   readonly idempotencyKey?: string | undefined;
   /** Your word that the request may be sent twice. Reads and requests with an idempotency key need none. */
   readonly repeat?: boolean | undefined;
-  /** Refuse unknown parameters and filter values instead of ignoring them. Default: that of the client. */
-  readonly strict?: boolean | undefined;
-  /** With a shared key: your client that makes this request. Default: that of the client. */
-  readonly subclient?: string | undefined;
-  /** More headers. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -57,7 +61,7 @@ export interface RequestOptions {
  *   break;
  * }
  */
-export interface StreamOptions {
+export interface StreamOptions extends CommonOptions {
   /** Ends the stream; the iteration ends without an error. */
   readonly signal?: AbortSignal | undefined;
   /** The cursor after which to begin: the `id` of the last frame that you processed. Default: new events. */
@@ -66,14 +70,8 @@ export interface StreamOptions {
   readonly maxRetries?: number | undefined;
   /** Milliseconds without a byte after which the connection counts as broken. The service sends one every 20 seconds. Default: 60,000. */
   readonly idleMs?: number | undefined;
-  /** Refuse unknown parameters instead of ignoring them. */
-  readonly strict?: boolean | undefined;
-  /** With a shared key: your client that makes this request. */
-  readonly subclient?: string | undefined;
   /** For relays: the IP address of the end viewer, whose streams are counted. */
   readonly clientIp?: string | undefined;
-  /** More headers. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A value by parameter name. The generated types state what is accepted. */

@@ -70,7 +70,9 @@ export class EventStream implements AsyncIterable<StreamFrame> {
   cursor: string | undefined;
   readonly #transport: Transport;
   readonly #options: StreamOptions;
-  readonly #target: { url: string; headers: Headers };
+  readonly #url: string;
+  /** Refuses what is no header, such as a cursor with a line break. */
+  readonly #headers: Headers;
   /** Milliseconds that the server asked to wait. */
   #asked: number | undefined;
   #failures = 0;
@@ -80,9 +82,11 @@ export class EventStream implements AsyncIterable<StreamFrame> {
     const { since, ...rest } = query as { since?: string };
     this.#transport = transport;
     this.#options = options;
-    this.#target = transport.target(operation.path, path, rest, options);
-    this.#target.headers.set('accept', 'text/event-stream');
-    if (options.clientIp !== undefined) this.#target.headers.set('x-service-client-ip', options.clientIp);
+    const { url, headers } = transport.target(operation.path, path, rest, options);
+    this.#url = url;
+    this.#headers = new Headers(headers);
+    this.#headers.set('accept', 'text/event-stream');
+    if (options.clientIp !== undefined) this.#headers.set('x-service-client-ip', options.clientIp);
     this.cursor = options.cursor ?? since;
   }
 
@@ -111,8 +115,8 @@ export class EventStream implements AsyncIterable<StreamFrame> {
     signal?.addEventListener('abort', cancel, { once: true });
     let timer = setTimeout(cancel, idleMs);
     try {
-      if (this.cursor !== undefined) this.#target.headers.set('last-event-id', this.cursor);
-      const response = await this.#transport.open(this.#target.url, { headers: this.#target.headers, signal: control.signal });
+      if (this.cursor !== undefined) this.#headers.set('last-event-id', this.cursor);
+      const response = await this.#transport.open(this.#url, { headers: this.#headers, signal: control.signal });
       if (!response.ok) throw errorOf(response, await response.text(), this.#transport.clock.now());
       if (response.body === null) throw new DecodingError('the stream has no body');
       const reader = response.body.getReader();

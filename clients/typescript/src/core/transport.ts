@@ -3,9 +3,9 @@ import { errorClasses } from '../generated/errors.js';
 import type { ErrorDetail } from '../generated/types.js';
 import { ApiError, CancelledError, ConnectionError, DecodingError, RiskDataError, TimeoutError } from './api-error.js';
 import { EtagCache } from './etags.js';
-import { rateLimitOf, readInfo, remember } from './info.js';
+import { rateLimitOf, remember } from './info.js';
 import type { RateLimit } from './info.js';
-import type { Operation, RequestOptions } from './operation.js';
+import type { CommonOptions, Operation, RequestOptions } from './operation.js';
 import { delayOf, isTemporary, retryAfterOf, systemClock } from './retry.js';
 import type { Clock } from './retry.js';
 
@@ -35,13 +35,10 @@ export interface ClientOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Options that requests and streams share. */
-type Common = Pick<RequestOptions, 'strict' | 'subclient' | 'headers'>;
-
 /** What a try needs. */
 interface Prepared {
   readonly url: string;
-  readonly init: RequestInit & { headers: Headers };
+  readonly init: RequestInit & { headers: Record<string, string> };
   readonly mayRepeat: boolean;
   readonly maxRetries: number;
   readonly timeoutMs: number;
@@ -53,11 +50,13 @@ interface Prepared {
 export class Transport {
   readonly options: ClientOptions;
   readonly clock: Clock;
-  /** The rate limit that the last answer reported. */
-  rateLimit: RateLimit | null = null;
   readonly #base: string;
   readonly #fetch: typeof fetch;
   readonly #etags: EtagCache;
+  /** Headers that every request has. */
+  readonly #headers: Readonly<Record<string, string>>;
+  /** The last headers that reported a rate limit. */
+  #limited: Headers | undefined;
 
   constructor(options: ClientOptions) {
     this.options = options;
@@ -67,6 +66,16 @@ export class Transport {
     // Called as a function of the global object, as browsers demand.
     this.#fetch = options.fetch ?? ((...given) => globalThis.fetch(...given));
     this.#etags = new EtagCache(options.etagEntries ?? 100);
+    const { apiKey, subclient } = options;
+    this.#headers = {
+      ...checked({ ...options.headers }),
+      ...checked({ authorization: apiKey === undefined ? undefined : `Bearer ${apiKey}`, 'x-service-subclient': subclient }),
+    };
+  }
+
+  /** The rate limit that the last answer reported. */
+  get rateLimit(): RateLimit | null {
+    return this.#limited === undefined ? null : rateLimitOf(this.#limited);
   }
 
   /** Sends a request, with retries, and reads its JSON. */
@@ -86,7 +95,7 @@ export class Transport {
   }
 
   /** The address and the headers of a request. */
-  target(path: string, names: object, query: object, options: Common): { url: string; headers: Headers } {
+  target(path: string, names: object, query: object, options: CommonOptions): { url: string; headers: Record<string, string> } {
     const values = names as Record<string, unknown>;
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encoded(values[name], name));
     const search = new URLSearchParams();
@@ -94,11 +103,10 @@ export class Transport {
       if (value !== undefined && value !== null) search.append(name, Array.isArray(value) ? value.join(',') : String(value));
     }
     if (options.strict ?? this.options.strict) search.append('strict', 'true');
-    const headers = new Headers(this.options.headers);
-    if (this.options.apiKey !== undefined) headers.set('authorization', `Bearer ${this.options.apiKey}`);
-    const subclient = options.subclient ?? this.options.subclient;
-    if (subclient !== undefined) headers.set('x-service-subclient', subclient);
-    for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
+    const headers: Record<string, string> = { ...this.#headers };
+    if (options.subclient !== undefined || options.headers !== undefined) {
+      Object.assign(headers, checked({ 'x-service-subclient': options.subclient }), checked({ ...options.headers }));
+    }
     const text = search.toString();
     return { url: `${this.#base}${filled}${text === '' ? '' : `?${text}`}`, headers };
   }
@@ -114,14 +122,14 @@ export class Transport {
 
   #prepare(operation: Operation, path: object, query: object, options: RequestOptions, body: unknown): Prepared {
     const { url, headers } = this.target(operation.path, path, query, options);
-    headers.set('accept', 'application/json');
-    const init: RequestInit & { headers: Headers } = { method: operation.verb, headers };
+    headers['accept'] = 'application/json';
+    const init: RequestInit & { headers: Record<string, string> } = { method: operation.verb, headers };
     if (body !== undefined) {
-      headers.set('content-type', 'application/json');
+      headers['content-type'] = 'application/json';
       init.body = JSON.stringify(body);
     }
     // One key for the whole call, so that the service sees that a later try is the same request.
-    if (operation.repeat === 'with-key') headers.set('idempotency-key', options.idempotencyKey ?? globalThis.crypto.randomUUID());
+    if (operation.repeat === 'with-key') Object.assign(headers, checked({ 'idempotency-key': options.idempotencyKey ?? globalThis.crypto.randomUUID() }));
     return {
       url,
       init,
@@ -129,7 +137,7 @@ export class Transport {
       maxRetries: options.maxRetries ?? this.options.maxRetries ?? 3,
       timeoutMs: options.timeoutMs ?? this.options.timeoutMs ?? 75_000,
       signal: options.signal,
-      etagKey: operation.hasEtag ? `${url} ${headers.get('x-service-subclient') ?? ''} ${headers.get('authorization') ?? ''}` : undefined,
+      etagKey: operation.hasEtag ? `${url} ${headers['x-service-subclient'] ?? ''} ${headers['authorization'] ?? ''}` : undefined,
     };
   }
 
@@ -137,7 +145,7 @@ export class Transport {
     const { url, init, signal, timeoutMs, etagKey } = prepared;
     if (signal?.aborted) return new CancelledError(signal.reason);
     const kept = etagKey === undefined ? undefined : this.#etags.get(etagKey);
-    if (kept !== undefined) init.headers.set('if-none-match', kept.tag);
+    if (kept !== undefined) init.headers['if-none-match'] = kept.tag;
     const control = new AbortController();
     const cancel = (): void => control.abort(signal?.reason);
     signal?.addEventListener('abort', cancel, { once: true });
@@ -148,7 +156,7 @@ export class Transport {
     }, timeoutMs);
     try {
       const response = await this.open(url, { ...init, signal: control.signal });
-      this.rateLimit = rateLimitOf(response.headers) ?? this.rateLimit;
+      if (response.headers.has('x-ratelimit-reset')) this.#limited = response.headers;
       const text = await response.text();
       if (response.status === 304 && kept !== undefined) return decoded(kept.text, response, true, tries);
       if (!response.ok) return errorOf(response, text, this.clock.now());
@@ -216,11 +224,18 @@ function errorMember(text: string): Record<string, unknown> {
 function decoded(text: string, response: Response, isKept: boolean, tries: number): { answer: unknown } | DecodingError {
   try {
     const answer: unknown = JSON.parse(text);
-    remember(answer, readInfo(response, isKept, tries));
+    remember(answer, { status: response.status, headers: response.headers, fromEtagCache: isKept, tries });
     return { answer };
   } catch (cause) {
     return new DecodingError('the answer is not JSON', cause);
   }
+}
+
+/** Headers by their names in lower case. Throws a `TypeError` for what HTTP does not allow. `fetch` copies a plain object faster than `Headers`. */
+function checked(given: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) headers.set(name, value);
+  return Object.fromEntries(headers);
 }
 
 function encoded(value: unknown, name: string): string {

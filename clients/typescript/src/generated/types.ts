@@ -1729,11 +1729,8 @@ export type DatabaseState = 'up' | 'down' | (string & {});
 /**
  * How a day's totals were determined.
  *
- * - `observed`: Computed and stored after the end of the day, over the vaults that were eligible on that day. Every one of these vaults was read
- *
- * on that day. - `derived`: Computed from stored readings, over the vaults that are eligible now. A vault that was not read on that day counts with its last
- *
- * value from the seven days before, and without a rate.
+ * - `observed`: Computed and stored after the end of the day, over the vaults that were eligible on that day. Every one of these vaults was read on that day.
+ * - `derived`: Computed from stored readings, over the vaults that are eligible now. A vault that was not read on that day counts with its last value from the seven days before, and without a rate.
  */
 export type DaySource = 'observed' | 'derived' | (string & {});
 
@@ -5691,9 +5688,8 @@ export interface StreamGap {
  * - `cursor_legacy`: The cursor belongs to the former contract. The client refetches its state; the stream continues with the replay window.
  * - `cursor_unknown`: The cursor was never issued, or was undone by a restore. The client refetches its state and continues from the gap's cursor.
  * - `cursor_invalid`: The text is not a cursor. The client refetches its state and continues from the gap's cursor.
- * - `cursor_expired`: The cursor is older than the replay window. The client refetches the state before the window; the stream continues with the
- *
- * window. - `replay_failed`: The journal could not be read. The client reconnects later with its last cursor.
+ * - `cursor_expired`: The cursor is older than the replay window. The client refetches the state before it; the stream continues with the window.
+ * - `replay_failed`: The journal could not be read. The client reconnects later with its last cursor.
  */
 export type StreamGapReason = 'queue_overflow' | 'replay_truncated' | 'cursor_legacy' | 'cursor_unknown' | 'cursor_invalid' | 'cursor_expired' | 'replay_failed' | (string & {});
 

@@ -5,6 +5,7 @@
 
 mod access;
 mod chain;
+mod clients;
 mod constant;
 mod constant_peer;
 mod cores;
@@ -59,6 +60,8 @@ enum What {
     Scoring(scoring::Options),
     /// Chain: vaults read from a local node beside viem and alloy, at a distance, and whole cycles over many vaults.
     Chain(chain::Options),
+    /// Clients: CPU time of the client libraries beside bare HTTP clients.
+    Clients(clients::Options),
     /// Soak: whether the memory of the edge's runtime levels off during half an hour of mixed load.
     Soak(soak::Options),
     /// Serve a file's bytes on a loopback port, as the origin's constant peer.
@@ -68,6 +71,16 @@ enum What {
         port: u16,
         /// File with the body of every answer.
         body: PathBuf,
+    },
+    /// Ask for one page many times, as a caller of `clients`.
+    #[command(hide = true)]
+    ClientRequests {
+        #[arg(value_enum)]
+        kind: clients::Kind,
+        /// The server.
+        address: SocketAddr,
+        /// Number of requests.
+        requests: u32,
     },
     /// Hold the idle streams of one origin, as a client of `push`.
     #[command(hide = true)]
@@ -124,6 +137,7 @@ fn run(what: Option<What>) -> Result<()> {
     match what {
         Some(What::Constant { port, body }) => constant::serve(port, &body),
         Some(What::StreamClients { address, next }) => push::many::hold(address, next),
+        Some(What::ClientRequests { kind, address, requests }) => clients::ask(kind, address, requests),
         Some(What::Origin(options)) => origin::run(&options),
         Some(What::Reads(options)) => reads::run(&options),
         Some(What::Access(plan)) => access::run(&plan),
@@ -132,6 +146,7 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Graph(options)) => graph::run(&options),
         Some(What::Scoring(options)) => scoring::run(&options),
         Some(What::Chain(options)) => chain::run(&options),
+        Some(What::Clients(options)) => clients::run(&options),
         Some(What::Soak(options)) => soak::run(&options),
         Some(What::All(plan)) => all(&plan),
         None => all(&Plan::default()),
@@ -140,7 +155,7 @@ fn run(what: Option<What>) -> Result<()> {
 
 /// Runs every benchmark except the soak; fails at the end if one failed.
 fn all(plan: &Plan) -> Result<()> {
-    let measurements: [(&str, &dyn Fn() -> Result<()>); 8] = [
+    let measurements: [(&str, &dyn Fn() -> Result<()>); 9] = [
         ("origin", &|| origin::run(&parts::Options::of(plan))),
         ("reads", &|| reads::run(&reads::Options::of(plan))),
         ("access", &|| access::run(plan)),
@@ -149,6 +164,7 @@ fn all(plan: &Plan) -> Result<()> {
         ("graph", &|| graph::run(&parts::Options::of(plan))),
         ("scoring", &|| scoring::run(&scoring::Options::default())),
         ("chain", &|| chain::run(&chain::Options::of(plan))),
+        ("clients", &|| clients::run(&clients::Options::default())),
     ];
     let (begun, mut failed) = (Instant::now(), Vec::new());
     for (name, measure) in measurements {

@@ -29,10 +29,12 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     heading("Provision and build");
     let cache = Cache::open()?;
-    provision::postgres::find(&cache)?;
+    if options.name != "clients" {
+        provision::postgres::find(&cache)?;
+    }
     let wanted = |name: &str| options.name == "all" || options.name == name;
-    // These two measure the origin alone.
-    if !["chain", "push"].contains(&options.name.as_str()) {
+    // These measure the origin or the libraries alone.
+    if !["chain", "clients", "push"].contains(&options.name.as_str()) {
         npm::workerd(&cache)?;
         wasm::build(&cache)?;
         wasm::build_unmetered(&cache)?;
@@ -55,7 +57,9 @@ pub fn run(options: &Options) -> Result<()> {
         npm::viem(&cache)?;
         peers::build_alloy()?;
     }
-    origin::build(origin::Profile::Release)?;
+    if options.name != "clients" {
+        origin::build(origin::Profile::Release)?;
+    }
     let mut step = Step::start("rds-bench");
     let mut cargo = workspace::cargo();
     cargo.args(["build", "--locked", "--release", "--package", "rds-bench"]);

@@ -11,8 +11,9 @@ use serde_json::json;
 use crate::console::heading;
 use crate::provision::cache::Cache;
 use crate::provision::{self, require_node};
+use crate::scratch::Scratch;
 use crate::tally::Tally;
-use crate::test::{Scratch, count, install_clients, node_tests, test_files};
+use crate::test::{count, install_clients, node_tests, test_files};
 use crate::up::Options;
 use crate::up::data::Data;
 use crate::up::ports::Ports;
@@ -98,7 +99,7 @@ impl Lane {
 }
 
 /// Options of a stack with demo data and a settable clock.
-fn for_tests(folder: &Path) -> Options {
+pub(crate) fn for_tests(folder: &Path) -> Options {
     Options {
         data: Some(Data::Demo),
         test_clock: true,

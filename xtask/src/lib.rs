@@ -22,6 +22,7 @@ pub mod openapi;
 mod orphans;
 pub mod provision;
 pub mod sbom;
+pub mod scratch;
 pub mod service;
 pub mod signals;
 pub mod tally;

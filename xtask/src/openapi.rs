@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::{command, workspace};
+use crate::{clients, command, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(1800);
 
@@ -19,7 +19,8 @@ pub struct Options {
     /// Write nothing; fail if the committed document differs from the generated one.
     #[arg(long)]
     pub check: bool,
-    /// Also write the document to `openapi/released.json`, with which later versions are compared.
+    /// Also write the document to `openapi/released.json`, and what the client libraries offer to `clients/released.json`: later versions are
+    /// compared with these.
     #[arg(long, conflicts_with = "check")]
     pub release: bool,
     /// Check compatibility with this document instead of `openapi/released.json`.
@@ -29,26 +30,30 @@ pub struct Options {
 
 /// Writes or checks the document.
 pub fn run(options: &Options) -> Result<()> {
-    let status = command::stream(maker(options), TIMEOUT, |line| println!("{line}"))?;
-    if !status.success() {
-        bail!("the OpenAPI document is outdated, invalid or incompatible; see above");
+    for command in maker(options) {
+        let status = command::stream(command, TIMEOUT, |line| println!("{line}"))?;
+        if !status.success() {
+            bail!("the OpenAPI document is outdated, invalid or incompatible; see above");
+        }
     }
-    Ok(())
+    if options.release { clients::record_release() } else { Ok(()) }
 }
 
-/// The command that runs the generator.
-pub fn maker(options: &Options) -> Command {
-    let mut cargo = workspace::cargo();
-    cargo.args(["run", "--locked", "--quiet", "--package", "rds-openapi", "--"]);
+/// The commands that build the generator and run it.
+pub fn maker(options: &Options) -> [Command; 2] {
+    let (mut cargo, program) = workspace::program("rds-openapi");
+    cargo.arg("--quiet");
+    let mut maker = Command::new(program);
+    maker.current_dir(workspace::root());
     if options.check {
-        cargo.arg("--check");
+        maker.arg("--check");
     }
     if options.release {
-        cargo.arg("--release");
+        maker.arg("--release");
     }
     if let Some(file) = &options.against {
-        // Cargo runs the generator in the workspace's root folder, so a path relative to the caller's folder is made absolute.
-        cargo.arg("--against").arg(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
+        // The generator runs in the workspace's root folder, so a path relative to the caller's folder is made absolute.
+        maker.arg("--against").arg(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
     }
-    cargo
+    [cargo, maker]
 }

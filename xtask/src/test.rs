@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use rustix::process::{Pid, test_kill_process};
 
 use crate::command;
 use crate::console::{Step, heading};
-use crate::provision::cache::{Cache, remove};
+use crate::provision::cache::Cache;
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::provision::{self, require_node};
+use crate::scratch::Scratch;
 use crate::up::origin;
 use crate::up::ports::first_free;
 use crate::up::postgres::{self, Durability, Postgres};
@@ -121,19 +121,19 @@ fn rust(cache: &Cache, tally: &mut Tally, ahead: bool) -> Result<()> {
     // The local node of a chain is one of these packages.
     require_node()?;
     install_clients(&workspace::root().join("e2e"))?;
-    let mut cargo = workspace::cargo();
-    cargo.args(["test", "--locked", "--workspace", "--no-run"]);
-    let mut step = Step::start("the tests of every crate");
-    command::run(&mut step, cargo, &workspace::log("tests"), TIMEOUT)?;
-    step.done("built");
-    let threads = TESTS_PER_CORE * std::thread::available_parallelism().map_or(1, usize::from);
-    let mut cargo = workspace::cargo();
-    cargo.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
-    cargo.env("RDS_TEST_DATABASE_URL", url).env("RUST_TEST_THREADS", threads.to_string());
     std::thread::scope(|scope| {
         if ahead {
             scope.spawn(|| build_ahead(cache));
         }
+        let mut cargo = workspace::tests_cargo();
+        cargo.args(["test", "--locked", "--workspace", "--no-run"]);
+        let mut step = Step::start("the tests of every crate");
+        command::run(&mut step, cargo, &workspace::log("tests"), TIMEOUT)?;
+        step.done("built");
+        let threads = TESTS_PER_CORE * std::thread::available_parallelism().map_or(1, usize::from);
+        let mut cargo = workspace::tests_cargo();
+        cargo.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
+        cargo.env("RDS_TEST_DATABASE_URL", url).env("RUST_TEST_THREADS", threads.to_string());
         counted(cargo, tally)
     })
 }
@@ -141,7 +141,10 @@ fn rust(cache: &Cache, tally: &mut Tally, ahead: bool) -> Result<()> {
 /// Builds the programs of the stages `Bundle` and `E2e`. They build them again, which takes no time then, and report every error.
 fn build_ahead(cache: &Cache) {
     let _ = wasm::build(cache).and_then(|_| wasm::build_next_release(cache));
-    let _ = origin::build(origin::Profile::Up);
+    // With one build this is a program that the tests start, and it must not be replaced while they run.
+    if !workspace::has_one_build() {
+        let _ = origin::build(origin::Profile::Up);
+    }
 }
 
 fn in_wasm(cache: &Cache, tally: &mut Tally) -> Result<()> {
@@ -159,10 +162,10 @@ fn in_wasm(cache: &Cache, tally: &mut Tally) -> Result<()> {
     let wasm = wasm_toolchain::find(cache, Target::Wasm)?;
     let mut step = Step::start("golden vectors in wasm");
     let mut cargo = wasm.cargo();
-    cargo.args(["build", "--locked", "--release", "--package", "rds-golden"]);
+    cargo.args(["build", "--locked", "--profile", "worker-up", "--package", "rds-golden"]);
     cargo.args(["--target", Target::Wasm.triple()]);
     command::run(&mut step, cargo, &log, TIMEOUT)?;
-    let module = workspace::wasm_target().join(Target::Wasm.triple()).join("release/rds_golden.wasm");
+    let module = workspace::wasm_target().join(Target::Wasm.triple()).join("worker-up/rds_golden.wasm");
     let said =
         command::output(Command::new("node").arg(workspace::root().join("xtask/assets/run-golden.mjs")).arg(&module))?;
     step.done(said.trim());
@@ -227,8 +230,8 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
 const SEEDS_A_ROUND: u32 = 250;
 
 fn chain_faults(seed: u32, rounds: u32, tally: &mut Tally) -> Result<()> {
-    let mut cargo = workspace::cargo();
-    cargo.args(["test", "--locked", "--package", "rds-rpc", "--test", "faults", "--", "--nocapture"]);
+    let mut cargo = workspace::tests_cargo();
+    cargo.args(["test", "--locked", "--workspace", "--test", "faults", "--", "--nocapture"]);
     cargo.env("RDS_FAULT_SEED", seed.to_string());
     cargo.env("RDS_FAULT_SEEDS", rounds.saturating_mul(SEEDS_A_ROUND).to_string());
     counted(cargo, tally)
@@ -305,7 +308,7 @@ pub fn temporary_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Post
         return Ok((None, None, url));
     }
     let programs = provision::postgres::find(cache)?;
-    let folder = Scratch::new(cache, "tests")?;
+    let folder = Scratch::in_memory(cache, "tests")?;
     let state = State::open(&folder.path)?;
     let mut secrets = Secrets::load(&state)?;
     let home = postgres::home(cache, &state)?;
@@ -319,39 +322,4 @@ pub fn temporary_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Post
     )?;
     let url = postgres.url.clone();
     Ok((Some(folder), Some(postgres), url))
-}
-
-/// A state folder that is removed when dropped. It is in the cache, which the user that runs Postgres can enter.
-pub struct Scratch {
-    pub(crate) path: PathBuf,
-}
-
-impl Scratch {
-    /// Creates an empty folder, and removes the folders of runs that were killed.
-    pub(crate) fn new(cache: &Cache, name: &str) -> Result<Self> {
-        let all = cache.folder("scratch");
-        remove_abandoned(&all)?;
-        let path = all.join(format!("{name}-{}", std::process::id()));
-        remove(&path)?;
-        std::fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(Self { path })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = remove(&self.path);
-    }
-}
-
-/// Removes the folders, named `<name>-<pid>`, of runs that were killed before they could clean up.
-fn remove_abandoned(all: &Path) -> Result<()> {
-    for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.rsplit_once('-')?.1.parse().ok()).and_then(Pid::from_raw);
-        if owner.is_none_or(|owner| test_kill_process(owner).is_err()) {
-            remove(&entry.path())?;
-        }
-    }
-    Ok(())
 }

@@ -47,6 +47,7 @@ pub fn check() -> Result<Vec<String>> {
 enum Kind {
     Rust,
     Script,
+    Python,
     Prose,
 }
 
@@ -55,6 +56,7 @@ impl Kind {
         match name.extension()?.to_str()? {
             "rs" => Some(Self::Rust),
             "mjs" | "js" | "ts" => Some(Self::Script),
+            "py" => Some(Self::Python),
             "md" | "toml" | "sql" | "sh" | "yml" => Some(Self::Prose),
             _ => None,
         }
@@ -66,6 +68,7 @@ fn examine(name: &Path, kind: Kind, text: &str, violations: &mut Vec<String>) {
     if kind != Kind::Prose {
         let introduced = match kind {
             Kind::Rust => text.starts_with("//!"),
+            Kind::Python => text.starts_with("\"\"\"") || text.starts_with('#'),
             _ => text.starts_with("//") || text.starts_with("/*") || text.starts_with("#!"),
         };
         if !introduced {
@@ -110,6 +113,8 @@ mod tests {
     fn a_missing_introduction_and_unfinished_work_are_reported_with_their_line() {
         assert!(violations("a.rs", "//! Fine.\nfn f() {}\n").is_empty());
         assert_eq!(violations("a.rs", "fn f() {}\n").len(), 1);
+        assert!(violations("a.py", "\"\"\"Fine.\"\"\"\n").is_empty());
+        assert_eq!(violations("a.py", "import sys\n").len(), 1);
         let unfinished = format!("//! Fine.\n{})\n", UNFINISHED[1]);
         assert_eq!(violations("a.rs", &unfinished).len(), 1);
         assert!(violations("a.rs", &unfinished)[0].starts_with("a.rs:2:"));

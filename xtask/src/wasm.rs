@@ -89,12 +89,13 @@ const QUICK: Variant = Variant {
 /// Without rate limits and keys: for benchmarks, never deployed.
 const UNMETERED: Variant =
     Variant { output: "build/unmetered", features: "unmetered", name: "the Worker bundle without limits", ..DEPLOYED };
-/// A stand-in for the next release, without rate limits and keys: its replica has another format, and a path panics. For tests, never deployed.
+/// A stand-in for the next release, without rate limits and keys: its replica has another format, and a path panics. For tests of behaviour, never
+/// deployed, so it is not optimised.
 const NEXT_RELEASE: Variant = Variant {
     output: "build/next-release",
     features: "unmetered,next-format,panic-route",
     name: "the Worker bundle of a next release",
-    ..DEPLOYED
+    ..QUICK
 };
 
 /// The files of a bundle.

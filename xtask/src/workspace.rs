@@ -47,6 +47,35 @@ pub fn cargo() -> Command {
     command
 }
 
+/// Set in CI, where our crates are compiled once for this machine: clippy compiles them for the tests, and stacks run the origin that the
+/// tests of its crate start.
+const ONE_BUILD: &str = "RDS_ONE_BUILD";
+
+/// Whether the host's crates are compiled once only.
+pub fn has_one_build() -> bool {
+    std::env::var_os(ONE_BUILD).is_some()
+}
+
+/// `cargo` for everything that the tests share: the tests of every crate, and the programs in [`program`].
+pub fn tests_cargo() -> Command {
+    let mut cargo = cargo();
+    if has_one_build() {
+        cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    }
+    cargo
+}
+
+/// A test that depends on little. Naming it makes cargo compile a program's libraries with the features that the tests of every crate need,
+/// so that both use the same ones.
+const SMALL_TEST: &str = "assets";
+
+/// The command that builds a program of the workspace, and the program's path.
+pub fn program(name: &str) -> (Command, PathBuf) {
+    let mut cargo = tests_cargo();
+    cargo.args(["build", "--locked", "--workspace", "--bin", name, "--test", SMALL_TEST]);
+    (cargo, target().join("debug").join(name))
+}
+
 /// The version of a package in `Cargo.lock`.
 pub fn locked_version(package: &str) -> Result<String> {
     let path = root().join("Cargo.lock");

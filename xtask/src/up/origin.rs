@@ -46,33 +46,32 @@ pub enum Profile {
 }
 
 impl Profile {
-    const fn name(self) -> &'static str {
-        match self {
+    /// The command that builds the program, and the program's path.
+    fn program(self) -> (Command, PathBuf) {
+        let profile = match self {
+            Profile::Up if workspace::has_one_build() => return workspace::program("rds-origin"),
             Profile::Up => "up",
             Profile::Release => "release",
-        }
-    }
-
-    /// The command that builds the program.
-    fn cargo(self) -> Command {
+        };
         let mut cargo = workspace::cargo();
-        cargo.args(["build", "--locked", "--profile", self.name(), "--package", "rds-origin"]);
-        cargo
+        cargo.args(["build", "--locked", "--profile", profile, "--package", "rds-origin"]);
+        (cargo, workspace::target().join(profile).join("rds-origin"))
     }
 }
 
 /// Builds the program and returns its path.
 pub fn build(profile: Profile) -> Result<PathBuf> {
     let mut step = Step::start("rds-origin");
-    command::run(&mut step, profile.cargo(), &workspace::log("origin"), BUILD_TIMEOUT)?;
+    let (cargo, program) = profile.program();
+    command::run(&mut step, cargo, &workspace::log("origin"), BUILD_TIMEOUT)?;
     step.done("built");
-    Ok(workspace::target().join(profile.name()).join("rds-origin"))
+    Ok(program)
 }
 
 /// Compiles the crates of the program that do not need the verifier, before the verifier exists.
 pub fn build_ahead(profile: Profile) {
     let mut step = Step::start("the libraries of rds-origin");
-    let mut cargo = profile.cargo();
+    let (mut cargo, _) = profile.program();
     cargo.arg("--keep-going");
     // The result is ignored: the build fails at `rds-docs`, which embeds the verifier, and `build` reports all other errors again.
     let _ = command::run(&mut step, cargo, &workspace::log("origin"), BUILD_TIMEOUT);

@@ -125,7 +125,7 @@ pub fn prepare(
     let password = secrets.or_random("postgres_password", 16)?;
     let data = home.join("data");
     if !data.join("PG_VERSION").is_file() {
-        create(programs, home, state, &password, ids)?;
+        create(programs, home, state, &password, ids, durability)?;
     }
     let version = std::fs::read_to_string(data.join("PG_VERSION"))?;
     if version.trim() != programs.major.to_string() {
@@ -150,6 +150,7 @@ pub fn prepare(
     ];
     if durability == Durability::Temporary {
         settings.extend([("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")]);
+        settings.extend([("wal_level", "minimal"), ("max_wal_senders", "0"), ("max_wal_size", "256MB")]);
     }
     let mut arguments = vec!["-D".to_owned(), data.display().to_string()];
     arguments.extend(settings.iter().flat_map(|(name, value)| ["-c".to_owned(), format!("{name}={value}")]));
@@ -165,7 +166,14 @@ pub fn prepare(
 }
 
 /// Creates a cluster with one superuser and one database.
-fn create(programs: &Programs, home: &Path, state: &State, password: &str, ids: Option<Ids>) -> Result<()> {
+fn create(
+    programs: &Programs,
+    home: &Path,
+    state: &State,
+    password: &str,
+    ids: Option<Ids>,
+    durability: Durability,
+) -> Result<()> {
     let mut step = Step::start("a Postgres cluster");
     let making = home.join("making");
     std::fs::create_dir_all(home).with_context(|| format!("cannot create {}", home.display()))?;
@@ -184,6 +192,11 @@ fn create(programs: &Programs, home: &Path, state: &State, password: &str, ids: 
         .arg("--pwfile")
         .arg(&password_file)
         .args(["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]);
+    if durability == Durability::Temporary {
+        // Tests open thousands of connections, and a client of a debug build needs longer for 4,096 rounds of its password's hash than for the
+        // rest of a short test.
+        initdb.args(["--no-data-checksums", "-c", "scram_iterations=1"]);
+    }
     user::run_as(&mut initdb, ids);
     let log = state.log("initdb");
     let made = command::run(&mut step, initdb, &log, TIMEOUT);

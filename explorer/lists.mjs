@@ -1,0 +1,54 @@
+// The filters and sorts of every list, read from the OpenAPI document: forms and links cannot differ from what the API accepts.
+
+import { readFileSync } from 'node:fs';
+
+/** Lists that have a page, by path. */
+const PATHS = [
+  '/v1/vaults',
+  '/v1/assets/enriched',
+  '/v1/markets',
+  '/v1/oracle',
+  '/v1/curators',
+  '/v1/protocols',
+  '/v1/chains',
+  '/v1/events',
+  '/v1/security-events',
+  '/v1/security-events/losses',
+  '/v1/signals',
+  '/v1/baskets',
+  '/v1/indices',
+  '/v1/rwa',
+];
+/** Parameters that are not filters. */
+const OTHERS = new Set(['page', 'limit', 'strict', 'sortBy', 'sortOrder', 'include_quality']);
+
+/** Path → filters (name, kind, options, about) and sort fields. */
+export function lists() {
+  const document = JSON.parse(readFileSync(new URL('../openapi/openapi.json', import.meta.url), 'utf8'));
+  const follow = (node) => {
+    while (node?.$ref) node = node.$ref.slice(2).split('/').reduce((at, name) => at[name], document);
+    return node;
+  };
+  const result = {};
+  for (const path of PATHS) {
+    const parameters = document.paths[path].get.parameters.map(follow).filter((it) => it.in === 'query');
+    const named = (name) => follow(parameters.find((it) => it.name === name)?.schema);
+    result[path] = {
+      filters: parameters.filter(({ name }) => !OTHERS.has(name)).map(({ name, schema, description }) => filter(name, follow(schema), follow, description)),
+      sorts: named('sortBy')?.enum ?? [],
+      firstSort: named('sortBy')?.default ?? named('sortBy')?.enum?.[0] ?? null,
+    };
+  }
+  return result;
+}
+
+function filter(name, schema, follow, description = '') {
+  const about = description.split('. ')[0].replaceAll('`', '').replace(/\.$/, '');
+  const item = follow(schema.items);
+  if (item?.enum) return { name, kind: 'choices', options: item.enum, about };
+  if (schema.enum) return { name, kind: 'choice', options: schema.enum, about };
+  if (schema.type === 'boolean') return { name, kind: 'choice', options: ['true', 'false'], about };
+  if (schema.examples && schema.type === 'string') return { name, kind: 'choice', options: schema.examples, about };
+  if (schema.type === 'number' || schema.type === 'integer') return { name, kind: 'number', min: schema.minimum ?? 0, max: schema.maximum ?? null, about };
+  return { name, kind: name === 'search' ? 'search' : 'text', about };
+}

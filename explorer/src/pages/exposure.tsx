@@ -1,0 +1,68 @@
+// What stands below a vault, as a picture that one can walk and a list that says the same.
+
+import type { JSX } from 'preact';
+import type { Part } from '../api.js';
+import { words } from '../format.js';
+import { vaultPath } from '../links.js';
+import { definePage, type ViewProps } from '../page.js';
+import type { LookedThrough, VaultDetail, VaultPage } from '../types.js';
+import { Empty, Facts, Hash, Missing, Percent, Section, When } from '../ui/basic.js';
+import { type ExposureGraph, graphOf } from '../exposure/graph.js';
+import { Picture } from '../exposure/picture.js';
+import { Listing } from '../exposure/listing.js';
+
+interface Data {
+  vault: VaultDetail;
+  looked: Part<{ data: LookedThrough }>;
+}
+
+export default definePage<Data>({
+  async load({ api, place }) {
+    const { data: page } = await api.get<{ data: VaultPage }>(`/v1/vaults/${encodeURIComponent(place.params['id'] ?? '')}`, { points: 1 });
+    const { vault } = page;
+    const looked = await api.optional<{ data: LookedThrough }>('/v1/graph/look-through', { vaults: `${vault.chain_id}:${vault.address}` });
+    return { vault, looked };
+  },
+  head: ({ vault }) => ({ title: `Exposure of ${vault.name || vault.id}`, about: `What ${vault.name} depends on: vaults, assets, price feeds, bridges and signers, with shares.` }),
+  View,
+});
+
+function View({ data: { vault, looked }, now }: ViewProps<Data>): JSX.Element {
+  const key = `${vault.chain_id}:${vault.address}`;
+  const through = looked.data?.data.results[key] ?? null;
+  const graph: ExposureGraph = graphOf(vault, through);
+  return (
+    <>
+      <p class="crumbs">
+        <a href="/vaults">Vaults</a> / <a href={vaultPath(vault.id)}><bdi>{vault.name || vault.id}</bdi></a>
+      </p>
+      <h1 tabIndex={-1}>
+        Exposure of <bdi>{vault.name || vault.id}</bdi>
+      </h1>
+      {looked.failure && <Missing failure={looked.failure} what="the whole graph, through nested vaults to feeds, bridges and signers" />}
+      {!through && <p>What is shown are the exposures that the score counts.</p>}
+      {looked.data && <Facts of={[['Snapshot', <Hash text={looked.data.data.snapshotId} whole />], ['Built', <When at={looked.data.data.builtAt} now={now} />]]} />}
+      {graph.nodes.length <= 1 ? (
+        <Empty>Nothing below this vault is known.</Empty>
+      ) : (
+        <>
+          <Picture graph={graph} title={`What ${vault.name || vault.id} depends on`} />
+          <Section id="list" title="The same as a list">
+            <Listing graph={graph} />
+          </Section>
+        </>
+      )}
+      {through && through.unattributed.length > 0 && (
+        <Section id="unattributed" title="Not attributed">
+          <ul>
+            {through.unattributed.map((part, at) => (
+              <li key={at}>
+                <Percent of={part.share} />: {words(String(part.reason)).toLowerCase()}
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+    </>
+  );
+}

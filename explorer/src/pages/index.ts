@@ -1,0 +1,35 @@
+// The table of pages: every address of the explorer.
+
+import type { Entry } from '../page.js';
+
+export const PAGES: readonly Entry[] = [
+  { path: '/vaults', name: 'vaults', module: () => import('./vaults.js') },
+  { path: '/vaults/:id', name: 'vault', module: () => import('./vault.js') },
+  { path: '/vaults/:id/exposure', name: 'exposure', module: () => import('./exposure.js') },
+  { path: '/compare', name: 'compare', module: () => import('./compare.js') },
+  { path: '/assets', name: 'assets', module: () => import('./assets.js') },
+  { path: '/assets/:chain/:address', name: 'asset', module: () => import('./asset.js') },
+  { path: '/markets', name: 'markets', module: () => import('./markets.js') },
+  { path: '/markets/:id', name: 'market', module: () => import('./market.js') },
+  { path: '/oracles', name: 'oracles', module: () => import('./oracles.js') },
+  { path: '/oracles/:chain/:address', name: 'oracle', module: () => import('./oracle.js') },
+  { path: '/curators', name: 'curators', module: () => import('./curators.js') },
+  { path: '/curators/:id', name: 'curator', module: () => import('./curator.js') },
+  { path: '/protocols', name: 'protocols', module: () => import('./protocols.js') },
+  { path: '/protocols/:id', name: 'protocol', module: () => import('./protocol.js') },
+  { path: '/chains', name: 'chains', module: () => import('./chains.js') },
+  { path: '/chains/:id', name: 'chain', module: () => import('./chain.js') },
+  { path: '/events', name: 'events', module: () => import('./events.js') },
+  { path: '/events/:id', name: 'event', module: () => import('./event.js') },
+  { path: '/losses', name: 'losses', module: () => import('./losses.js') },
+  { path: '/security', name: 'security', module: () => import('./security.js') },
+  { path: '/signals', name: 'signals', module: () => import('./signals.js') },
+  { path: '/signals/:id', name: 'signal', module: () => import('./signal.js') },
+  { path: '/book', name: 'book', module: () => import('./book.js') },
+  { path: '/baskets', name: 'baskets', module: () => import('./baskets.js') },
+  { path: '/baskets/:id', name: 'basket', module: () => import('./basket.js') },
+  { path: '/indices', name: 'indices', module: () => import('./indices.js') },
+  { path: '/indices/:id', name: 'index-levels', module: () => import('./index-levels.js') },
+  { path: '/status', name: 'status', module: () => import('./status.js') },
+  { path: '/search', name: 'search', module: () => import('./search.js') },
+];

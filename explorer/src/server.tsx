@@ -1,0 +1,148 @@
+// The explorer at the edge: answers requests for its pages and files, with the facts that the public API gives to the same caller.
+
+import { renderToString } from 'preact-render-to-string';
+import made from 'rds:files';
+import { Api, ApiFailure, type Failure, type Send } from './api.js';
+import { App } from './app.js';
+import { find, type Page, type Place, type State } from './page.js';
+import { PAGES } from './pages/index.js';
+
+/** What the Worker's environment gives. */
+export interface Environment {
+  ASSETS: { fetch(request: Request | string): Promise<Response> };
+}
+
+/** The request as workerd makes it: `cf` says who is connected, and a caller cannot set it. */
+type Incoming = Request & { cf?: unknown };
+
+const FILES = '/explorer/';
+const SECURITY = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'strict-origin-when-cross-origin',
+  'cross-origin-opener-policy': 'same-origin',
+};
+/** Headers of the caller that its requests to the API do not have: credentials, conditions, and what describes the HTML. */
+const DROPPED = ['authorization', 'x-api-key', 'cookie', 'origin', 'range', 'if-none-match', 'if-modified-since', 'if-range', 'accept', 'expect', 'content-length', 'content-type', 'transfer-encoding'];
+
+/**
+ * The answer to a request for a page or a file of the explorer; undefined for every other request. `ask` answers a request to the API as the
+ * Worker answers it, so limits count for the caller. Never rejects.
+ */
+export async function explore(request: Incoming, env: Environment, ask: (request: Request) => Promise<Response>): Promise<Response | undefined> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
+  const url = new URL(request.url);
+  if (url.pathname.startsWith(FILES)) return file(url.pathname.slice(FILES.length), request, env);
+  if (url.pathname === '/' && !request.headers.get('accept')?.includes('text/html')) return undefined;
+  const path = url.pathname === '/' ? '/vaults' : url.pathname;
+  const found = find(PAGES, path);
+  if (!found) return undefined;
+  const id = crypto.randomUUID().replaceAll('-', '');
+  try {
+    const place: Place = { path, params: found.params, search: url.search.slice(1) };
+    const { default: page } = await found.entry.module();
+    const state = await load(page, place, asCaller(request, url, ask));
+    return await html(request, id, found.entry.name, page, place, state);
+  } catch (error) {
+    console.error(`explorer: ${id}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    const text = `<!doctype html><html lang="en"><title>Error</title><h1>The page could not be made</h1><p>Quote the request id ${id} when you report it.</p></html>`;
+    return new Response(request.method === 'HEAD' ? null : text, { status: 500, headers: { ...headers(id, policy(false)), 'cache-control': 'no-store' } });
+  }
+}
+
+/** Loads a page; what the API refuses becomes the page's state. */
+async function load(page: Page<unknown>, place: Place, send: Send): Promise<State> {
+  const api = new Api(send);
+  // By the minute, so that a page is the same, and so is its ETag, until a fact or an age changes.
+  const now = `${new Date().toISOString().slice(0, 16)}:00.000Z`;
+  try {
+    const data = await page.load({ api, place, query: new URLSearchParams(place.search) });
+    return { data, now, stale: api.stale };
+  } catch (error) {
+    if (error instanceof ApiFailure) return { failure: error.failure, now, stale: null };
+    throw error;
+  }
+}
+
+/** Sends requests to the API as the caller, without its credentials. */
+function asCaller(request: Incoming, url: URL, ask: (request: Request) => Promise<Response>): Send {
+  return (target, init) => {
+    const sent = new Headers(request.headers);
+    for (const name of DROPPED) sent.delete(name);
+    sent.set('accept', 'application/json');
+    const options: RequestInit & { cf?: unknown } = { ...init, headers: sent };
+    if (request.cf !== undefined) options.cf = request.cf;
+    return ask(new Request(new URL(target, url.origin), options));
+  };
+}
+
+function policy(wasm: boolean): string {
+  const script = wasm ? "script-src 'self' 'wasm-unsafe-eval'" : "script-src 'self'";
+  return `default-src 'none'; ${script}; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
+}
+
+function headers(id: string, csp: string): Record<string, string> {
+  return { ...SECURITY, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': csp, 'x-request-id': id, vary: 'Accept' };
+}
+
+/** The status of a page: that of its facts. */
+function statusOf(failure: Failure | undefined): number {
+  if (!failure) return 200;
+  return failure.status >= 400 ? failure.status : 503;
+}
+
+async function html(request: Request, id: string, name: string, page: Page<unknown>, place: Place, state: State): Promise<Response> {
+  const status = statusOf(state.failure);
+  const head = state.failure ? { title: 'Not available', about: state.failure.message } : page.head(state.data, place);
+  const app = renderToString(<App page={page} place={place} state={state} />);
+  const { browser, style, theme, icon, shared, pages } = made.loaded;
+  const ahead = [...new Set([...shared, ...(pages[name] ?? [])])].map((file) => `<link rel="modulepreload" href="${file}">`).join('');
+  const title = escape(`${head.title} · Risk Data Service`);
+  const about = escape(head.about);
+  const address = escape(new URL(place.path, request.url).href);
+  const data = JSON.stringify(state).replaceAll('<', '\\u003c');
+  const text = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title><meta name="description" content="${about}"><meta name="color-scheme" content="light dark">
+<meta property="og:title" content="${title}"><meta property="og:description" content="${about}"><meta property="og:type" content="website"><meta property="og:url" content="${address}">
+<link rel="canonical" href="${address}"><link rel="icon" href="${icon}" type="image/svg+xml"><link rel="stylesheet" href="${style}"><script src="${theme}"></script>
+${ahead}<script type="module" src="${browser}"></script></head>
+<body><div id="app">${app}</div><script type="application/json" id="state">${data}</script></body></html>
+`;
+  const sent = headers(id, policy(page.wasm === true));
+  sent['cache-control'] = state.failure ? 'no-store' : 'private, no-cache';
+  if (state.failure?.retryAfter) sent['retry-after'] = String(state.failure.retryAfter);
+  if (status === 200) {
+    const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+    const etag = `"${[...new Uint8Array(hash)].slice(0, 16).map((byte) => byte.toString(16).padStart(2, '0')).join('')}"`;
+    sent['etag'] = etag;
+    if (holds(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers: sent });
+  }
+  return new Response(request.method === 'HEAD' ? null : text, { status, headers: sent });
+}
+
+function holds(given: string | null, etag: string): boolean {
+  return given !== null && given.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}
+
+/** A file of the browser. Its name contains a hash of its content, so it never changes. */
+async function file(name: string, request: Request, env: Environment): Promise<Response | undefined> {
+  const known = Object.hasOwn(made.files, name) ? made.files[name] : undefined;
+  if (!known) return undefined;
+  const etag = `"${known.asset.slice(0, 32)}"`;
+  const sent = { ...SECURITY, 'content-type': known.type, 'cache-control': 'public, max-age=31536000, immutable', etag };
+  if (holds(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers: sent });
+  if (request.method === 'HEAD') return new Response(null, { headers: sent });
+  try {
+    const stored = await env.ASSETS.fetch(`https://assets.local/${known.asset}`);
+    const bytes = stored.ok ? await stored.arrayBuffer() : null;
+    if (bytes?.byteLength === known.size) return new Response(bytes, { headers: sent });
+    console.error(`explorer: the asset ${known.asset} of ${name} is missing or damaged (status ${stored.status}, ${bytes?.byteLength ?? 0} bytes)`);
+  } catch (error) {
+    console.error(`explorer: the asset ${known.asset} of ${name} cannot be read: ${String(error)}`);
+  }
+  return new Response('This file is not available now.\n', { status: 503, headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', 'retry-after': '5' } });
+}

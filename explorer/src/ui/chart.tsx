@@ -1,0 +1,155 @@
+// Charts of histories: several series over one time axis, each with a scale of its own, drawn as SVG, so that they need no JavaScript. A table
+// beside each chart says the same.
+
+import { extent } from 'd3-array';
+import { scaleLinear, scaleUtc } from 'd3-scale';
+import { line } from 'd3-shape';
+import type { JSX } from 'preact';
+import { instant } from '../format.js';
+
+/** A point of a series: an instant as ISO text, and a value or nothing. */
+export type ChartPoint = readonly [string, number | null];
+
+/** A series. */
+export interface Series {
+  name: string;
+  points: readonly ChartPoint[];
+  format: (value: number) => string;
+  /** Fixed bounds of its scale. */
+  bounds?: readonly [number, number];
+  /** Whether a value holds until the next one. */
+  steps?: boolean;
+}
+
+/** Something that happened at an instant. */
+export interface Mark {
+  at: string;
+  label: string;
+  href?: string | undefined;
+}
+
+const WIDTH = 760;
+const HEIGHT = 120;
+const [LEFT, RIGHT, TOP, BOTTOM] = [8, 8, 18, 8];
+
+/** The series one below the other, with the marks across all of them. */
+export function Chart({ title, series, marks = [] }: { title: string; series: readonly Series[]; marks?: readonly Mark[] }): JSX.Element {
+  const drawn = series.filter(({ points }) => points.some(([, value]) => value !== null));
+  const times = [...drawn.flatMap(({ points }) => points.map(([at]) => Date.parse(at))), ...marks.map(({ at }) => Date.parse(at))].filter(Number.isFinite);
+  const [first, last] = extent(times);
+  if (first === undefined || last === undefined || drawn.length === 0) return <p class="empty">No history has been recorded yet.</p>;
+  const x = scaleUtc([first, Math.max(last, first + 1)], [LEFT, WIDTH - RIGHT]);
+  const height = HEIGHT * drawn.length + 24;
+  return (
+    <figure class="chart">
+      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`${title}: ${drawn.map(({ name }) => name).join(', ')}, from ${instant(new Date(first).toISOString())} to ${instant(new Date(last).toISOString())}`}>
+        {marks.map(({ at, label }, n) => (
+          <g key={n} class="happened">
+            <line x1={x(Date.parse(at))} x2={x(Date.parse(at))} y1={TOP} y2={height - 24} />
+            <circle cx={x(Date.parse(at))} cy={height - 24} r="4" />
+            <title>{`${instant(at)}: ${label}`}</title>
+          </g>
+        ))}
+        {drawn.map((one, at) => (
+          <g key={one.name} transform={`translate(0 ${at * HEIGHT})`} class={`series s${at}`}>
+            <Curve series={one} x={(time) => x(time)} />
+          </g>
+        ))}
+        {x.ticks(5).map((tick) => (
+          <text key={tick.getTime()} class="tick" x={x(tick)} y={height - 6} text-anchor="middle">
+            {tick.toISOString().slice(0, 10)}
+          </text>
+        ))}
+      </svg>
+      <figcaption class="hidden">{title}</figcaption>
+      <details>
+        <summary>The same as a table</summary>
+        <Values title={title} series={drawn} marks={marks} />
+      </details>
+    </figure>
+  );
+}
+
+function Curve({ series, x }: { series: Series; x: (time: number) => number }): JSX.Element {
+  const { name, points, format, bounds, steps } = series;
+  const known = points.flatMap(([at, value]) => (value === null ? [] : [[Date.parse(at), value] as const]));
+  const [low = 0, high = 1] = extent(known, ([, value]) => value);
+  const space = low === high ? Math.max(Math.abs(low) * 0.05, 1e-9) : (high - low) * 0.08;
+  const y = scaleLinear([bounds?.[0] ?? low - space, bounds?.[1] ?? high + space], [HEIGHT - BOTTOM, TOP]);
+  const path = line<ChartPoint>()
+    .defined(([, value]) => value !== null)
+    .x(([at]) => x(Date.parse(at)))
+    .y(([, value]) => y(value ?? 0));
+  const drawn = steps ? held(points) : points;
+  const latest = known.at(-1);
+  return (
+    <>
+      <text class="name" x={LEFT} y={12}>
+        {name}
+        {latest ? `: ${format(latest[1])}` : ''}
+      </text>
+      <line class="base" x1={LEFT} x2={WIDTH - RIGHT} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
+      <path d={path([...drawn]) ?? ''} />
+      {known.length === 1 && latest && <circle cx={x(latest[0])} cy={y(latest[1])} r="3" />}
+      <text class="tick" x={WIDTH - RIGHT} y={TOP + 8} text-anchor="end">
+        {format(high)}
+      </text>
+      <text class="tick" x={WIDTH - RIGHT} y={HEIGHT - BOTTOM - 4} text-anchor="end">
+        {format(low)}
+      </text>
+    </>
+  );
+}
+
+/** A value that holds until the next one, as points. */
+function held(points: readonly ChartPoint[]): ChartPoint[] {
+  return points.flatMap((point, at) => {
+    const before = points[at - 1];
+    return before ? [[point[0], before[1]] as const, point] : [point];
+  });
+}
+
+function Values({ title, series, marks }: { title: string; series: readonly Series[]; marks: readonly Mark[] }): JSX.Element {
+  const rows = new Map<string, (string | undefined)[]>();
+  const row = (at: string): (string | undefined)[] => {
+    const found = rows.get(at) ?? [];
+    rows.set(at, found);
+    return found;
+  };
+  series.forEach(({ points, format }, column) => {
+    for (const [at, value] of points) row(at)[column] = value === null ? 'unknown' : format(value);
+  });
+  for (const { at, label } of marks) row(at)[series.length] = [row(at)[series.length], label].filter(Boolean).join('; ');
+  const sorted = [...rows].sort(([a], [b]) => Date.parse(b) - Date.parse(a));
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+      <table>
+        <caption class="hidden">{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col" class="number">
+                {name}
+              </th>
+            ))}
+            {marks.length > 0 && <th scope="col">What happened</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map(([at, values]) => (
+            <tr key={at}>
+              <th scope="row">{instant(at)}</th>
+              {series.map(({ name }, column) => (
+                <td key={name} class="number">
+                  {values[column] ?? ''}
+                </td>
+              ))}
+              {marks.length > 0 && <td>{values[series.length] ?? ''}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,160 @@
+// A table of many rows: those in view are in the document, and pages of rows are fetched as they come into view. Without JavaScript it is the
+// first page and links to the others.
+
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Api, ApiFailure, type Failure, type Query, type Rows } from '../api.js';
+import { browserSend } from '../send.js';
+import type { Sorting } from './filters.js';
+import { Missing } from './basic.js';
+import { Cells, type Column, Heads } from './table.js';
+
+/** Height of a row in pixels; the style sheet gives the rows the same. */
+export const ROW = 48;
+/** Rows of one request, the most that the API gives. */
+const PAGE = 100;
+/** Rows beyond the view that are in the document. */
+const OVERSCAN = 12;
+/** Pages that are kept. */
+const KEPT = 60;
+
+interface Props<R> {
+  caption: string;
+  columns: readonly Column<R>[];
+  first: R[];
+  total: number;
+  rowKey: (row: R) => string | number;
+  now: string;
+  sorting: Sorting;
+  api: string;
+  query: Query;
+  pager: ComponentChildren;
+}
+
+/** Pages of rows by number, and those that are being fetched. */
+class Pages<R> {
+  readonly #pages = new Map<number, R[]>();
+  readonly #asked = new Set<number>();
+
+  constructor(
+    private readonly first: R[],
+    private readonly fetchPage: (page: number) => Promise<R[]>,
+    private readonly changed: (failure: Failure | null) => void,
+  ) {}
+
+  /** The row at a position, if it is here. */
+  row(at: number): R | undefined {
+    return this.#pages.get(Math.floor(at / PAGE))?.[at % PAGE] ?? this.first[at];
+  }
+
+  /** Fetches what is missing from the positions, one request at a time. */
+  async want(from: number, to: number): Promise<void> {
+    if (this.#asked.size > 0) return;
+    for (let page = Math.floor(from / PAGE); page <= Math.floor(to / PAGE); page += 1) {
+      if (this.#pages.has(page) || (page === 0 && this.first.length > to)) continue;
+      this.#asked.add(page);
+      try {
+        this.#pages.set(page, await this.fetchPage(page));
+        for (const old of this.#pages.keys()) {
+          if (this.#pages.size <= KEPT) break;
+          this.#pages.delete(old);
+        }
+        this.changed(null);
+      } catch (error) {
+        this.changed(error instanceof ApiFailure ? error.failure : null);
+        return;
+      } finally {
+        this.#asked.delete(page);
+      }
+      return;
+    }
+  }
+}
+
+/** The table. */
+export function VirtualTable<R>({ caption, columns, first, total, rowKey, now, sorting, api, query, pager }: Props<R>): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const [, draw] = useState(0);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const made = useRef<{ virtualizer: Virtualizer<HTMLDivElement, Element>; pages: Pages<R> } | null>(null);
+  const retry = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => {
+    const redraw = (): void => draw((n) => n + 1);
+    const pages = new Pages<R>(
+      first,
+      async (page) => (await new Api(browserSend).get<Rows<R>>(api, { ...query, limit: PAGE, page: page + 1 })).data,
+      (failed) => {
+        setFailure(failed);
+        redraw();
+        if (failed?.retryAfter) retry.current = setTimeout(redraw, failed.retryAfter * 1000);
+      },
+    );
+    const virtualizer = new Virtualizer<HTMLDivElement, Element>({
+      count: total,
+      getScrollElement: () => box.current,
+      estimateSize: () => ROW,
+      overscan: OVERSCAN,
+      observeElementRect,
+      observeElementOffset,
+      scrollToFn: elementScroll,
+      onChange: redraw,
+    });
+    made.current = { virtualizer, pages };
+    const clean = virtualizer._didMount();
+    virtualizer._willUpdate();
+    redraw();
+    return () => {
+      clearTimeout(retry.current);
+      clean();
+      made.current = null;
+    };
+  }, [total]);
+
+  const live = made.current;
+  const items = live?.virtualizer.getVirtualItems() ?? [];
+  const from = items[0]?.index ?? 0;
+  const to = items.at(-1)?.index ?? first.length - 1;
+  const isScrolling = live?.virtualizer.isScrolling ?? false;
+  useEffect(() => {
+    if (live && items.length > 0 && !isScrolling) void live.pages.want(from, to);
+  });
+
+  const positions = live && items.length > 0 ? Array.from({ length: to - from + 1 }, (_, at) => from + at) : first.map((_, at) => at);
+  const [before, after] = live && items.length > 0 ? [from * ROW, (total - to - 1) * ROW] : [0, 0];
+  return (
+    <>
+      <div ref={box} class={`scroll ${live ? 'virtual' : ''}`} tabIndex={0} role="region" aria-label={caption}>
+        <table aria-rowcount={total + 1}>
+          <caption class="hidden">{caption}</caption>
+          <thead>
+            <Heads columns={columns} sorting={sorting} />
+          </thead>
+          <tbody>
+            {before > 0 && <Space height={before} columns={columns.length} />}
+            {positions.map((at) => {
+              const row = live ? live.pages.row(at) : first[at];
+              return (
+                <tr key={row ? rowKey(row) : `row ${at}`} aria-rowindex={at + 2}>
+                  {row ? <Cells columns={columns} row={row} now={now} /> : <td colSpan={columns.length} class="quiet">Row {at + 1}</td>}
+                </tr>
+              );
+            })}
+            {after > 0 && <Space height={after} columns={columns.length} />}
+          </tbody>
+        </table>
+      </div>
+      <div role="status">{failure && <Missing failure={failure} what="more rows" />}</div>
+      {!live && pager}
+    </>
+  );
+}
+
+/** Room for the rows that are not in the document. */
+function Space({ height, columns }: { height: number; columns: number }): JSX.Element {
+  return (
+    <tr aria-hidden="true" class="space">
+      <td colSpan={columns} height={height} />
+    </tr>
+  );
+}

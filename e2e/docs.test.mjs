@@ -44,10 +44,7 @@ function expectClean({ strangers, faults }) {
 }
 
 describe('over HTTP', () => {
-  test('the root, llms.txt and other well-known paths lead to the documentation', async () => {
-    const html = { headers: { accept: 'text/html,*/*;q=0.8' } };
-    const redirected = await stack.get('/', html);
-    assert.deepEqual([redirected.status, redirected.headers.get('location')], [302, DOCS]);
+  test('llms.txt and other well-known paths lead to the documentation', async () => {
     const index = await stack.ok('/');
     for (const name of ['documentation', 'openapi', 'health', 'status', 'llms']) await stack.ok(index.json[name]);
     assert.equal((await stack.ok('/llms.txt')).text, (await stack.ok(`${DOCS}/llms.txt`)).text);

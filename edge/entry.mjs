@@ -76,34 +76,49 @@ export const Epochs = durable(instance.Epochs);
 export const KeyGuard = durable(instance.KeyGuard);
 export const Replica = durable(instance.Replica);
 
+/** Whether a request may be for a page of the explorer: not one for the API, whose requests go straight to the instance. */
+function isPage({ url }) {
+  const path = url.indexOf("/", url.indexOf("//") + 2);
+  return path >= 0 && !url.startsWith("/v1/", path) && !url.startsWith("/ready", path);
+}
+
 export default {
   async fetch(request, env, ctx) {
-    let [settle, isOut] = [undefined, true];
-    const answered = new Promise((resolve) => {
-      settle = (answer) => {
-        isOut = false;
-        resolve(answer);
-      };
-    });
-    const [oldest] = waiting;
-    if (waiting.size >= MAX_WAITING) waiting.delete(oldest);
-    waiting.add(settle);
-    try {
-      mend();
-      instance.fetch(request, env, ctx).then(settle, () => settle());
-    } catch {
-      giveUp();
+    if (isPage(request)) {
+      const page = await instance.explore(request, env, (asked) => answer(asked, env, ctx));
+      if (page) return page;
     }
-    for (let turn = 0; isOut && turn < TURNS; turn += 1) await undefined;
-    // `waitUntil` continues a request after its caller disconnected, so that its answer is cached. An answer that is ready by now
-    // needed no I/O, so its caller cannot have disconnected before it was ready.
-    if (isOut) ctx.waitUntil(answered);
-    const answer = await answered;
-    waiting.delete(settle);
-    // Built here, because a response belongs to the request in which it was created.
-    return answer ?? internalError(request, env);
+    return answer(request, env, ctx);
   },
 };
+
+/** The instance's answer to a request. */
+async function answer(request, env, ctx) {
+  let [settle, isOut] = [undefined, true];
+  const answered = new Promise((resolve) => {
+    settle = (answer) => {
+      isOut = false;
+      resolve(answer);
+    };
+  });
+  const [oldest] = waiting;
+  if (waiting.size >= MAX_WAITING) waiting.delete(oldest);
+  waiting.add(settle);
+  try {
+    mend();
+    instance.fetch(request, env, ctx).then(settle, () => settle());
+  } catch {
+    giveUp();
+  }
+  for (let turn = 0; isOut && turn < TURNS; turn += 1) await undefined;
+  // `waitUntil` continues a request after its caller disconnected, so that its answer is cached. An answer that is ready by now
+  // needed no I/O, so its caller cannot have disconnected before it was ready.
+  if (isOut) ctx.waitUntil(answered);
+  const settled = await answered;
+  waiting.delete(settle);
+  // Built here, because a response belongs to the request in which it was created.
+  return settled ?? internalError(request, env);
+}
 
 /** The error envelope, written without Wasm. */
 function internalError(request, env) {

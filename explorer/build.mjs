@@ -1,13 +1,13 @@
 // Builds the explorer: the server's module, and the files of the browser under names that are hashes of their content.
 //
-// usage: node build.mjs FOLDER
-// Writes FOLDER/server.js and FOLDER/assets/SHA-256 for each file that browsers load.
+// usage: node build.mjs FOLDER [MODULES]
+// Writes FOLDER/server.js and FOLDER/assets/SHA-256 for each file that browsers load. MODULES is the folder node_modules, by default the one here.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { createRequire } from 'node:module';
+import { basename, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { lists } from './lists.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -23,7 +23,6 @@ const COMMON = {
   jsxImportSource: 'preact',
   legalComments: 'none',
   logLevel: 'warning',
-  nodePaths: [join(here, 'node_modules')],
 };
 
 /** Modules that are made here: their names begin with `rds:`. */
@@ -58,15 +57,16 @@ function tokens() {
   return css.slice(begin, end);
 }
 
-/** Builds into `folder`; returns the table of files and the sizes. */
-export async function make(folder) {
+/** Builds into `folder` with the packages in `modules`; returns the table of files. */
+export async function make(folder, modules = join(here, 'node_modules')) {
+  const esbuild = createRequire(join(modules, 'index.js'))('esbuild');
+  const build = (options) => esbuild.build({ ...COMMON, nodePaths: [modules], ...options });
   const assets = join(folder, 'assets');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(assets, { recursive: true });
   const parameters = { contents: JSON.stringify(lists()), loader: 'json' };
 
   const browser = await build({
-    ...COMMON,
     entryPoints: { browser: 'src/browser.tsx', style: 'src/style.css' },
     plugins: [made({ lists: parameters, 'tokens.css': { contents: tokens(), loader: 'css' } })],
     outdir: 'out',
@@ -120,7 +120,6 @@ export async function make(folder) {
   };
 
   await build({
-    ...COMMON,
     entryPoints: ['src/server.tsx'],
     outfile: join(folder, 'server.js'),
     plugins: [browsersOnly, made({ lists: parameters, files: { contents: JSON.stringify({ files, loaded }), loader: 'json' } })],
@@ -132,7 +131,7 @@ export async function make(folder) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [folder] = process.argv.slice(2);
-  if (!folder) throw new Error('usage: node build.mjs FOLDER');
-  await make(join(process.cwd(), folder));
+  const [folder, modules] = process.argv.slice(2);
+  if (!folder) throw new Error('usage: node build.mjs FOLDER [MODULES]');
+  await make(resolve(folder), modules && resolve(modules));
 }

@@ -118,6 +118,7 @@ impl<'a> Site<'a> {
         format!(
             "<header class=\"top\">\n<a class=\"brand\" href=\"/v1/docs\"><span class=\"mark\" aria-hidden=\"true\"></span>Risk Data Service</a>\
              <span class=\"version\">{}</span>\n<div class=\"tools\">\
+             <a class=\"tool wide\" href=\"/vaults\">Explorer</a>\
              <a class=\"tool wide\" href=\"/v1/docs/reference\">Operations</a>\
              <a class=\"tool wide\" href=\"/v1/docs/status\">Status</a>\
              <button class=\"tool\" id=\"theme\" type=\"button\" hidden>Theme</button>\

@@ -13,7 +13,7 @@ use rds_shared::wire::headers;
 /// The response at a path outside the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entrance {
-    /// The root: browsers are redirected to the documentation, programs get an index of paths.
+    /// The root: programs get an index of paths. Browsers get the explorer before the request comes here, else the documentation.
     Root,
     /// A redirect to this path.
     Redirect(&'static str),
@@ -27,8 +27,8 @@ pub(crate) enum Entrance {
 
 const DOCS: &str = "/v1/docs";
 const OPENAPI: &str = "/v1/openapi.json";
-/// Crawlers may read the documentation but should not collect the data.
-const ROBOTS: &str = "User-agent: *\nAllow: /v1/docs\nAllow: /llms.txt\nDisallow: /\n";
+/// Crawlers may read the documentation and the explorer's pages. They should collect neither the data nor every combination of filters.
+const ROBOTS: &str = "User-agent: *\nAllow: /v1/docs\nDisallow: /v1/\nDisallow: /*?\n";
 const TEXT: &str = "text/plain; charset=utf-8";
 /// Lifetime of a `security.txt` response, in seconds; RFC 9116 recommends less than a year.
 const VALID_SECONDS: i64 = 180 * 86_400;

@@ -31,6 +31,11 @@ impl Sources {
         true
     }
 
+    /// Adds a folder of files whose names are hashes of their content.
+    pub fn add(&mut self, folder: PathBuf) {
+        self.0.push(folder);
+    }
+
     /// Makes `folder` contain exactly these files, and returns their number. `making` is a free path beside it.
     pub fn replace(&self, folder: &Path, making: &Path) -> Result<usize> {
         std::fs::create_dir_all(making).with_context(|| format!("cannot create {}", making.display()))?;

@@ -14,6 +14,7 @@ pub mod command;
 pub mod console;
 pub mod e2e;
 mod edge_stacks;
+mod explorer;
 pub mod fuzz;
 pub mod layers;
 pub mod lint;

@@ -1,5 +1,5 @@
-//! `cargo xtask lint`: formatting, clippy on the host and for wasm, dependencies, JavaScript, the OpenAPI document, and the rules for source
-//! files.
+//! `cargo xtask lint`: formatting, clippy on the host and for wasm, dependencies, JavaScript, the explorer's types, the OpenAPI document, and
+//! the rules for source files.
 
 use std::process::Command;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::console::Step;
 use crate::provision::cache::Cache;
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::provision::{npm, peers, tools};
-use crate::{clients, openapi, tidy, workspace};
+use crate::{clients, explorer, openapi, tidy, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -59,6 +59,7 @@ pub fn run() -> Result<()> {
     machete.current_dir(workspace::root());
     let mut javascript = Command::new("node");
     javascript.arg(npm::oxlint(&cache)?).args(["--format=unix", "--deny-warnings"]).current_dir(workspace::root());
+    let types = explorer::types(&cache)?;
     let document = openapi::maker(&openapi::Options { check: true, ..openapi::Options::default() });
 
     // One lane needs the target folder of the host, which one cargo at a time may use; the other does not. Clippy's last crates are checked
@@ -76,6 +77,7 @@ pub fn run() -> Result<()> {
         ("licences, bans, sources of rds-bindgen", deny_bindgen),
         ("unused dependencies", machete),
         ("JavaScript", javascript),
+        ("types of the explorer", types),
         ("clippy, wasm", wasm),
         ("clippy, rds-bindgen", clippy_bindgen),
     ]

@@ -17,7 +17,7 @@ use crate::up::origin;
 use crate::up::ports::first_free;
 use crate::up::postgres::{self, Durability, Postgres};
 use crate::up::state::{Secrets, State};
-use crate::{campaign, clients, e2e, edge_stacks, tally::Tally, wasm, workspace};
+use crate::{campaign, clients, e2e, edge_stacks, explorer, tally::Tally, wasm, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -177,6 +177,7 @@ fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     wasm::run()?;
     tally.passed += 1;
     counted(node_tests(&workspace::root().join("xtask/assets")), tally)?;
+    counted(node_tests(&explorer::tests(cache)?), tally)?;
     let folder = Scratch::new(cache, "edge")?;
     let stacks = edge_stacks::lay_out(cache, &folder.path)?;
     let suite = workspace::root().join("edge/tests");

@@ -12,7 +12,7 @@ use crate::console::Step;
 use crate::provision::cache::{Cache, remove};
 use crate::provision::wasm_toolchain::{self, Target, Toolchain};
 use crate::provision::{npm, require_node, tools};
-use crate::{assets, command, verifier, workspace};
+use crate::{assets, command, explorer, verifier, workspace};
 
 /// Maximum size of the bundle's modules after gzip, in bytes. The content of pages is in assets, which an isolate does not load when it starts.
 const MAX_GZIPPED: u64 = 1_000_000;
@@ -42,6 +42,8 @@ const WASM_OPT: [&str; 9] = [
     "--enable-reference-types",
     "--enable-exception-handling",
 ];
+/// The module that is bundled: what wasm-bindgen generated, and in the service's bundle the explorer.
+const WITH_EXPLORER: &str = "export * from \"./index.js\";\nexport { explore } from \"./explorer/server.js\";\n";
 const ESBUILD: [&str; 6] = [
     "--bundle",
     "--minify",
@@ -223,8 +225,12 @@ impl Plan {
         let source = root.join(from.folder);
         let into = source.join(variant.output);
         let bundle = Bundle::of(source.join("entry.mjs"), &into);
-        let inputs = [".cargo", "Cargo.toml", "Cargo.lock", "chain", "shared", "docs", "openapi", from.folder]
-            .map(|name| root.join(name));
+        let mut inputs = [".cargo", "Cargo.toml", "Cargo.lock", "chain", "shared", "docs", "openapi", from.folder]
+            .map(|name| root.join(name))
+            .to_vec();
+        if from.package == EDGE.package {
+            inputs.extend(explorer::inputs());
+        }
         // The programs' arguments are part of the fingerprint, because they change the output, too.
         let args = [&CARGO[..], &BINDGEN, &WASM_OPT, &ESBUILD].concat().join(" ");
         let (esbuild, binaryen) = (npm::pinned("esbuild")?, npm::pinned("binaryen")?);
@@ -260,6 +266,7 @@ fn build_into(cache: &Cache, from: Crate, variant: &Variant) -> Result<Bundle> {
     let bindgen = tools::bindgen(cache)?;
     tools::clear_build_folder(cache)?;
     let esbuild = npm::esbuild(cache)?;
+    let modules = (package == EDGE.package).then(|| explorer::modules(cache)).transpose()?;
     let wasm_opt = variant.optimised.then(|| npm::wasm_opt(cache)).transpose()?;
 
     let mut step = Step::start(variant.name);
@@ -290,14 +297,23 @@ fn build_into(cache: &Cache, from: Crate, variant: &Variant) -> Result<Bundle> {
         command::run(&mut step, smaller, &log, TIMEOUT)?;
     }
 
+    let mut main = "index.js";
+    if let Some(modules) = &modules {
+        command::run(&mut step, explorer::builder(modules, &making.join("explorer")), &log, TIMEOUT)?;
+        main = "bundle.js";
+        std::fs::write(making.join(main), WITH_EXPLORER)?;
+    }
     let mut packed = Command::new(esbuild);
-    packed.current_dir(&making).arg("index.js").args(ESBUILD);
+    packed.current_dir(&making).arg(main).args(ESBUILD);
     command::run(&mut step, packed, &log, TIMEOUT)?;
 
     // wasm-bindgen uses a source-phase import; in the runtime a plain import of a wasm module gives the same object.
     let script = std::fs::read_to_string(making.join("packed.js"))?.replace("import source ", "import ");
     std::fs::write(&plan.bundle.script, script)?;
     std::fs::rename(&module, &plan.bundle.module)?;
+    if modules.is_some() {
+        sources.add(making.join("explorer/assets"));
+    }
     let files = sources.replace(&plan.bundle.assets, &making.join("assets"))?;
     if files == 0 && package == EDGE.package {
         bail!("no build script wrote the pages that the Worker serves");

@@ -55,7 +55,7 @@ describe('over HTTP', () => {
     assert.equal(contact.host, new URL(stack.edge).host);
     await stack.ok(contact.pathname);
     assert.ok(Date.parse(security.match(/^Expires: (.*)$/m)[1]) > Date.now());
-    const missing = await stack.get(`${DOCS}/nope`, html);
+    const missing = await stack.get(`${DOCS}/nope`, { headers: { accept: 'text/html,*/*;q=0.8' } });
     assert.equal(missing.status, 404);
     assert.match(missing.text, /<h1>Page not found<\/h1>[\s\S]*href="\/v1\/docs\/reference"/);
     assert.equal((await stack.get(`${DOCS}/nope`)).json.error.code, 'NOT_FOUND');

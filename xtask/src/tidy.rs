@@ -55,7 +55,7 @@ impl Kind {
     fn of(name: &Path) -> Option<Self> {
         match name.extension()?.to_str()? {
             "rs" => Some(Self::Rust),
-            "mjs" | "js" | "ts" => Some(Self::Script),
+            "mjs" | "js" | "ts" | "tsx" => Some(Self::Script),
             "py" => Some(Self::Python),
             "md" | "toml" | "sql" | "sh" | "yml" => Some(Self::Prose),
             _ => None,

@@ -134,16 +134,18 @@ async fn read_on(clock: &Clock, journal: &Journal, connection: &mut PgConnection
         return Ok(true);
     }
     let missing = entries.iter().filter(|entry| !entry.is_whole).count();
+    if missing > 0 {
+        let last = entries.last().map_or(tail, |entry| entry.seq);
+        journal.meters.broken.fetch_add(missing as u64, Relaxed);
+        tracing::error!(missing, tail, last, "operations of the journal are missing");
+        // Streams notice the missing operations when they read the journal themselves. In the ring they would look like operations that a
+        // stream does not get, so they are never in it, not even until it is restarted.
+        journal.restart(&ring, last);
+        return Ok(more);
+    }
     journal.append(&ring, entries);
     journal.meters.read_micros.store(watch.micros(), Relaxed);
     journal.lag.record(PushStep::Read, watch.micros());
-    if missing > 0 {
-        let last = journal.ring.tail();
-        journal.meters.broken.fetch_add(missing as u64, Relaxed);
-        tracing::error!(missing, tail, last, "operations of the journal are missing");
-        // Streams notice the missing operations when they read the journal themselves.
-        journal.restart(&ring, last);
-    }
     Ok(more)
 }
 

@@ -12,7 +12,7 @@ import { lists } from './lists.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const docs = (name) => readFileSync(join(here, '../docs/assets', name), 'utf8');
-const TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' };
+const TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml', png: 'image/png' };
 const COMMON = {
   absWorkingDir: here,
   bundle: true,
@@ -92,6 +92,7 @@ export async function make(folder, modules = join(here, 'node_modules')) {
   };
   const theme = named('theme.js', docs('theme.js'));
   const icon = named('icon.svg', docs('icon.svg'));
+  const preview = named('preview.png', readFileSync(join(here, 'preview.png')));
 
   // The chunks that a page needs, so that the browser loads them at once.
   const outputs = Object.entries(browser.metafile.outputs).map(([path, output]) => [basename(path), output]);
@@ -115,6 +116,7 @@ export async function make(folder, modules = join(here, 'node_modules')) {
     style: `/explorer/${entry('src/style.css')}`,
     theme,
     icon,
+    preview,
     shared: [...needed(start)].slice(1).map((file) => `/explorer/${file}`),
     pages,
   };

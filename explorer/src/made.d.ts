@@ -12,6 +12,7 @@ declare module 'rds:files' {
       style: string;
       theme: string;
       icon: string;
+      preview: string;
       shared: string[];
       pages: Record<string, string[]>;
     };

@@ -18,7 +18,7 @@ use crate::up::Options;
 use crate::up::data::Data;
 use crate::up::ports::Ports;
 use crate::up::stack::Stack;
-use crate::workspace;
+use crate::{explorer, workspace};
 
 /// Tests that take about half of the suite's time and change neither the clock nor the services of their stack. They run on a stack of
 /// their own while the other tests run.
@@ -39,6 +39,8 @@ pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     require_node()?;
     let suite = workspace::root().join("e2e");
     install_clients(&suite)?;
+    // The pictures are of the explorer as its own tests build it.
+    explorer::tests(cache)?;
     let environment = e2e_environment(cache)?;
     let (long, rest): (Vec<_>, Vec<_>) =
         test_files(&suite, only)?.into_iter().partition(|file| LONG.contains(&file.as_str()));

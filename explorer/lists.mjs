@@ -26,7 +26,11 @@ const OTHERS = new Set(['page', 'limit', 'strict', 'sortBy', 'sortOrder', 'inclu
 export function lists() {
   const document = JSON.parse(readFileSync(new URL('../openapi/openapi.json', import.meta.url), 'utf8'));
   const follow = (node) => {
-    while (node?.$ref) node = node.$ref.slice(2).split('/').reduce((at, name) => at[name], document);
+    while (node?.$ref)
+      node = node.$ref
+        .slice(2)
+        .split('/')
+        .reduce((at, name) => at[name], document);
     return node;
   };
   const result = {};
@@ -34,7 +38,9 @@ export function lists() {
     const parameters = document.paths[path].get.parameters.map(follow).filter((it) => it.in === 'query');
     const named = (name) => follow(parameters.find((it) => it.name === name)?.schema);
     result[path] = {
-      filters: parameters.filter(({ name }) => !OTHERS.has(name)).map(({ name, schema, description }) => filter(name, follow(schema), follow, description)),
+      filters: parameters
+        .filter(({ name }) => !OTHERS.has(name))
+        .map(({ name, schema, description }) => filter(name, follow(schema), follow, description)),
       sorts: named('sortBy')?.enum ?? [],
       firstSort: named('sortBy')?.default ?? named('sortBy')?.enum?.[0] ?? null,
     };
@@ -49,6 +55,7 @@ function filter(name, schema, follow, description = '') {
   if (schema.enum) return { name, kind: 'choice', options: schema.enum, about };
   if (schema.type === 'boolean') return { name, kind: 'choice', options: ['true', 'false'], about };
   if (schema.examples && schema.type === 'string') return { name, kind: 'choice', options: schema.examples, about };
-  if (schema.type === 'number' || schema.type === 'integer') return { name, kind: 'number', min: schema.minimum ?? 0, max: schema.maximum ?? null, about };
+  if (schema.type === 'number' || schema.type === 'integer')
+    return { name, kind: 'number', min: schema.minimum ?? 0, max: schema.maximum ?? null, about };
   return { name, kind: name === 'search' ? 'search' : 'text', about };
 }

@@ -13,7 +13,8 @@ export function App({ page, place, state }: { page: Page<unknown>; place: Place;
     <Frame place={place}>
       {state.stale !== null && (
         <p class="banner warn" role="status">
-          The service cannot be reached at the moment. These facts are {state.stale > 0 ? `${duration(state.stale)} old` : 'the last ones that were kept'}.
+          The service cannot be reached at the moment. These facts are{' '}
+          {state.stale > 0 ? `${duration(state.stale)} old` : 'the last ones that were kept'}.
         </p>
       )}
       {state.failure ? <Failed failure={state.failure} place={place} /> : <View data={state.data} place={place} now={state.now} />}

@@ -66,6 +66,9 @@ export function shortened(address: string): string {
 
 /** `deposit_status` → `deposit status`; `PegDeviation` → `Peg deviation`. */
 export function words(name: string): string {
-  const spaced = name.replaceAll('_', ' ').replaceAll('-', ' ').replace(/([a-z])([A-Z])/g, '$1 $2');
+  const spaced = name
+    .replaceAll('_', ' ')
+    .replaceAll('-', ' ')
+    .replace(/([a-z])([A-Z])/g, '$1 $2');
   return spaced.charAt(0).toUpperCase() + spaced.slice(1).replace(/ [A-Z](?=[a-z])/g, (text) => text.toLowerCase());
 }

@@ -111,7 +111,8 @@ function KeyTool(): JSX.Element | null {
           <p>A key is used for every request of this browser.</p>
         ) : (
           <p>
-            A key gives higher limits and the live stream. It stays in this browser and is sent to this service alone. <a href="/v1/docs/keys">Keys</a>
+            A key gives higher limits and the live stream. It stays in this browser and is sent to this service alone.{' '}
+            <a href="/v1/docs/keys">Keys</a>
           </p>
         )}
         <label for="key">API key</label>

@@ -22,7 +22,21 @@ const SECURITY = {
   'cross-origin-opener-policy': 'same-origin',
 };
 /** Headers of the caller that its requests to the API do not have: credentials, conditions, and what describes the HTML. */
-const DROPPED = ['authorization', 'x-api-key', 'cookie', 'origin', 'range', 'if-none-match', 'if-modified-since', 'if-range', 'accept', 'expect', 'content-length', 'content-type', 'transfer-encoding'];
+const DROPPED = [
+  'authorization',
+  'x-api-key',
+  'cookie',
+  'origin',
+  'range',
+  'if-none-match',
+  'if-modified-since',
+  'if-range',
+  'accept',
+  'expect',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+];
 
 /**
  * The answer to a request for a page or a file of the explorer; undefined for every other request. `ask` answers a request to the API as the
@@ -45,7 +59,10 @@ export async function explore(request: Incoming, env: Environment, ask: (request
   } catch (error) {
     console.error(`explorer: ${id}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     const text = `<!doctype html><html lang="en"><title>Error</title><h1>The page could not be made</h1><p>Quote the request id ${id} when you report it.</p></html>`;
-    return new Response(request.method === 'HEAD' ? null : text, { status: 500, headers: { ...headers(id, policy(false)), 'cache-control': 'no-store' } });
+    return new Response(request.method === 'HEAD' ? null : text, {
+      status: 500,
+      headers: { ...headers(id, policy(false)), 'cache-control': 'no-store' },
+    });
   }
 }
 
@@ -113,7 +130,10 @@ ${ahead}<script type="module" src="${browser}"></script></head>
   if (state.failure?.retryAfter) sent['retry-after'] = String(state.failure.retryAfter);
   if (status === 200) {
     const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-    const etag = `"${[...new Uint8Array(hash)].slice(0, 16).map((byte) => byte.toString(16).padStart(2, '0')).join('')}"`;
+    const etag = `"${[...new Uint8Array(hash)]
+      .slice(0, 16)
+      .map((byte) => byte.toString(16).padStart(2, '0'))
+      .join('')}"`;
     sent['etag'] = etag;
     if (holds(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers: sent });
   }
@@ -144,5 +164,8 @@ async function file(name: string, request: Request, env: Environment): Promise<R
   } catch (error) {
     console.error(`explorer: the asset ${known.asset} of ${name} cannot be read: ${String(error)}`);
   }
-  return new Response('This file is not available now.\n', { status: 503, headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', 'retry-after': '5' } });
+  return new Response('This file is not available now.\n', {
+    status: 503,
+    headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', 'retry-after': '5' },
+  });
 }

@@ -81,6 +81,7 @@ export function read(text: string): Book {
     else sums.set(key, (sums.get(key) ?? 0) + amount);
   }
   const positions = [...sums].map(([vaultKey, amountUsd]) => ({ vaultKey, amountUsd }));
-  if (positions.length > MOST_POSITIONS) problems.push({ line: 0, text: '', why: `a check takes at most ${MOST_POSITIONS} vaults; these are ${positions.length}` });
+  if (positions.length > MOST_POSITIONS)
+    problems.push({ line: 0, text: '', why: `a check takes at most ${MOST_POSITIONS} vaults; these are ${positions.length}` });
   return { positions, problems };
 }

@@ -94,10 +94,24 @@ export function Workbench(): JSX.Element {
       }}
     >
       <label for="positions">Positions, as CSV: paste them, or drop a file here</label>
-      <textarea id="positions" rows={8} spellcheck={false} value={text} onInput={(event) => change(event.currentTarget.value)} aria-describedby="book-state" disabled={!ready} />
+      <textarea
+        id="positions"
+        rows={8}
+        spellcheck={false}
+        value={text}
+        onInput={(event) => change(event.currentTarget.value)}
+        aria-describedby="book-state"
+        disabled={!ready}
+      />
       <div class="row">
         <label for="file">Or choose a file</label>
-        <input id="file" type="file" accept=".csv,text/csv,text/plain" disabled={!ready} onChange={(event) => void take(event.currentTarget.files?.[0])} />
+        <input
+          id="file"
+          type="file"
+          accept=".csv,text/csv,text/plain"
+          disabled={!ready}
+          onChange={(event) => void take(event.currentTarget.files?.[0])}
+        />
       </div>
       <div id="book-state" role="status">
         {unread && <p class="banner warn">{unread}</p>}

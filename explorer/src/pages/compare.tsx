@@ -16,7 +16,11 @@ interface Data {
 export default definePage<Data>({
   async load({ api, query }) {
     const ids = [...new Set((query.get('ids') ?? '').split(',').filter(Boolean))].slice(0, MOST);
-    return { vaults: await Promise.all(ids.map(async (id) => ({ id, part: await api.optional<{ data: VaultPage }>(`/v1/vaults/${encodeURIComponent(id)}`, { points: 1 }) }))) };
+    return {
+      vaults: await Promise.all(
+        ids.map(async (id) => ({ id, part: await api.optional<{ data: VaultPage }>(`/v1/vaults/${encodeURIComponent(id)}`, { points: 1 }) })),
+      ),
+    };
   },
   head: ({ vaults }) => ({ title: 'Comparison', about: `${vaults.length} vaults beside each other: scores, vectors, liquidity and who decides.` }),
   View,
@@ -54,7 +58,11 @@ function View({ data: { vaults }, now }: ViewProps<Data>): JSX.Element {
     return undefined;
   }, [vaults]);
   const found = vaults.flatMap(({ part }) => (part.data ? [part.data.data.vault] : []));
-  const without = (id: string): string => `/compare?ids=${vaults.filter((one) => one.id !== id).map((one) => encodeURIComponent(one.id)).join(',')}`;
+  const without = (id: string): string =>
+    `/compare?ids=${vaults
+      .filter((one) => one.id !== id)
+      .map((one) => encodeURIComponent(one.id))
+      .join(',')}`;
   return (
     <>
       <h1 tabIndex={-1}>Comparison</h1>

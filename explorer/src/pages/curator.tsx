@@ -10,7 +10,8 @@ import { Table } from '../ui/table.js';
 import { VaultsOf } from '../ui/vaults-of.js';
 
 export default definePage<CuratorPage>({
-  load: async ({ api, place }) => (await api.get<{ data: CuratorPage }>(`/v1/curators/${encodeURIComponent(place.params['id'] ?? '')}`, { vaultLimit: 50 })).data,
+  load: async ({ api, place }) =>
+    (await api.get<{ data: CuratorPage }>(`/v1/curators/${encodeURIComponent(place.params['id'] ?? '')}`, { vaultLimit: 50 })).data,
   head: ({ curator }) => ({ title: curator.name, about: curator.one_liner || `${curator.name}, a curator of ${curator.vault_count} vaults.` }),
   View,
 });
@@ -58,7 +59,11 @@ function View({ data, now }: ViewProps<CuratorPage>): JSX.Element {
         )}
       </Section>
       <Section id="events" title="Events">
-        {events.length === 0 ? <Empty>No events have been recorded.</Empty> : <Table caption="Events" columns={EVENT_COLUMNS} rows={events} rowKey={({ id }) => id} now={now} />}
+        {events.length === 0 ? (
+          <Empty>No events have been recorded.</Empty>
+        ) : (
+          <Table caption="Events" columns={EVENT_COLUMNS} rows={events} rowKey={({ id }) => id} now={now} />
+        )}
         {eventsTotal > events.length && (
           <p>
             <a href={`/events?curatorId=${encodeURIComponent(curator.id)}`}>All {eventsTotal} events</a>

@@ -23,7 +23,10 @@ export default definePage<Data>({
     const looked = await api.optional<{ data: LookedThrough }>('/v1/graph/look-through', { vaults: `${vault.chain_id}:${vault.address}` });
     return { vault, looked };
   },
-  head: ({ vault }) => ({ title: `Exposure of ${vault.name || vault.id}`, about: `What ${vault.name} depends on: vaults, assets, price feeds, bridges and signers, with shares.` }),
+  head: ({ vault }) => ({
+    title: `Exposure of ${vault.name || vault.id}`,
+    about: `What ${vault.name} depends on: vaults, assets, price feeds, bridges and signers, with shares.`,
+  }),
   View,
 });
 
@@ -34,14 +37,24 @@ function View({ data: { vault, looked }, now }: ViewProps<Data>): JSX.Element {
   return (
     <>
       <p class="crumbs">
-        <a href="/vaults">Vaults</a> / <a href={vaultPath(vault.id)}><bdi>{vault.name || vault.id}</bdi></a>
+        <a href="/vaults">Vaults</a> /{' '}
+        <a href={vaultPath(vault.id)}>
+          <bdi>{vault.name || vault.id}</bdi>
+        </a>
       </p>
       <h1 tabIndex={-1}>
         Exposure of <bdi>{vault.name || vault.id}</bdi>
       </h1>
       {looked.failure && <Missing failure={looked.failure} what="the whole graph, through nested vaults to feeds, bridges and signers" />}
       {!through && <p>What is shown are the exposures that the score counts.</p>}
-      {looked.data && <Facts of={[['Snapshot', <Hash text={looked.data.data.snapshotId} whole />], ['Built', <When at={looked.data.data.builtAt} now={now} />]]} />}
+      {looked.data && (
+        <Facts
+          of={[
+            ['Snapshot', <Hash text={looked.data.data.snapshotId} whole />],
+            ['Built', <When at={looked.data.data.builtAt} now={now} />],
+          ]}
+        />
+      )}
       {graph.nodes.length <= 1 ? (
         <Empty>Nothing below this vault is known.</Empty>
       ) : (

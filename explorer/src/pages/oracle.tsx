@@ -12,7 +12,10 @@ export default definePage<OracleFeed>({
     const { chain = '', address = '' } = place.params;
     return (await api.get<{ data: OracleFeed }>(`/v1/oracle/${encodeURIComponent(chain)}/${encodeURIComponent(address)}`)).data;
   },
-  head: (feed) => ({ title: feed.description ?? feed.address, about: `${feed.description ?? feed.address}, a price feed on ${feed.chain_name}: ${feed.status}, with its heartbeat and who reads it.` }),
+  head: (feed) => ({
+    title: feed.description ?? feed.address,
+    about: `${feed.description ?? feed.address}, a price feed on ${feed.chain_name}: ${feed.status}, with its heartbeat and who reads it.`,
+  }),
   View,
 });
 

@@ -47,7 +47,10 @@ export default definePage<Data>({
     ]);
     return { asked, vaults, assets, events, curators, protocols, markets, chains, feeds };
   },
-  head: ({ asked }) => ({ title: asked ? `Search: ${asked}` : 'Search', about: 'One search over vaults, assets, markets, curators, protocols, chains, price feeds and events.' }),
+  head: ({ asked }) => ({
+    title: asked ? `Search: ${asked}` : 'Search',
+    about: 'One search over vaults, assets, markets, curators, protocols, chains, price feeds and events.',
+  }),
   View,
 });
 
@@ -58,7 +61,19 @@ interface Hit {
   beside?: JSX.Element | undefined;
 }
 
-function Hits<R>({ id, title, part, all, hit }: { id: string; title: string; part: Part<Rows<R>> | null; all?: string; hit: (row: R) => Hit }): JSX.Element | null {
+function Hits<R>({
+  id,
+  title,
+  part,
+  all,
+  hit,
+}: {
+  id: string;
+  title: string;
+  part: Part<Rows<R>> | null;
+  all?: string;
+  hit: (row: R) => Hit;
+}): JSX.Element | null {
   if (!part) return null;
   if (part.failure) return <Missing failure={part.failure} what={title.toLowerCase()} />;
   const { data, meta } = part.data;
@@ -88,17 +103,62 @@ function View({ data }: ViewProps<Data>): JSX.Element {
   const words = encodeURIComponent(asked);
   return (
     <>
-      <h1 tabIndex={-1}>{asked ? <>Search: <bdi>{asked}</bdi></> : 'Search'}</h1>
+      <h1 tabIndex={-1}>
+        {asked ? (
+          <>
+            Search: <bdi>{asked}</bdi>
+          </>
+        ) : (
+          'Search'
+        )}
+      </h1>
       {!asked && <p class="lead">Write a name, a symbol or an address into the field above.</p>}
       {isEmpty && <p class="empty">Nothing is known with these words in its name.</p>}
-      <Hits id="vaults" title="Vaults" part={data.vaults} all={`/vaults?search=${words}`} hit={(row) => ({ key: row.id, href: vaultPath(row.id), name: row.name || row.id, beside: <><Tier tier={row.risk_tier} /> <Score score={row.total_score} /></> })} />
-      <Hits id="assets" title="Assets" part={data.assets} all={`/assets?search=${words}`} hit={(row) => ({ key: row.asset_id, href: assetPage(row), name: row.name ? `${row.symbol} · ${row.name}` : row.symbol, beside: <Tier tier={row.risk_tier} /> })} />
+      <Hits
+        id="vaults"
+        title="Vaults"
+        part={data.vaults}
+        all={`/vaults?search=${words}`}
+        hit={(row) => ({
+          key: row.id,
+          href: vaultPath(row.id),
+          name: row.name || row.id,
+          beside: (
+            <>
+              <Tier tier={row.risk_tier} /> <Score score={row.total_score} />
+            </>
+          ),
+        })}
+      />
+      <Hits
+        id="assets"
+        title="Assets"
+        part={data.assets}
+        all={`/assets?search=${words}`}
+        hit={(row) => ({
+          key: row.asset_id,
+          href: assetPage(row),
+          name: row.name ? `${row.symbol} · ${row.name}` : row.symbol,
+          beside: <Tier tier={row.risk_tier} />,
+        })}
+      />
       <Hits id="curators" title="Curators" part={data.curators} hit={(row) => ({ key: row.id, href: curatorPath(row.id), name: row.name })} />
       <Hits id="protocols" title="Protocols" part={data.protocols} hit={(row) => ({ key: row.id, href: protocolPath(row.id), name: row.name })} />
       <Hits id="markets" title="Markets" part={data.markets} hit={(row) => ({ key: row.id, href: marketPath(row.id), name: row.name || row.id })} />
       <Hits id="chains" title="Chains" part={data.chains} hit={(row) => ({ key: row.slug, href: chainPath(row.chain_id), name: row.name })} />
-      <Hits id="feeds" title="Price feeds" part={data.feeds} hit={(row) => ({ key: row.address, href: oraclePath(Number(row.chain_id), row.address), name: row.description ?? row.address })} />
-      <Hits id="events" title="Events" part={data.events} all={`/events?search=${words}`} hit={(row) => ({ key: row.id, href: eventPath(row.id), name: row.title, beside: <SeverityMark severity={row.severity} /> })} />
+      <Hits
+        id="feeds"
+        title="Price feeds"
+        part={data.feeds}
+        hit={(row) => ({ key: row.address, href: oraclePath(Number(row.chain_id), row.address), name: row.description ?? row.address })}
+      />
+      <Hits
+        id="events"
+        title="Events"
+        part={data.events}
+        all={`/events?search=${words}`}
+        hit={(row) => ({ key: row.id, href: eventPath(row.id), name: row.title, beside: <SeverityMark severity={row.severity} /> })}
+      />
     </>
   );
 }

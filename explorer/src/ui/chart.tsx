@@ -35,14 +35,20 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [8, 8, 18, 8];
 /** The series one below the other, with the marks across all of them. */
 export function Chart({ title, series, marks = [] }: { title: string; series: readonly Series[]; marks?: readonly Mark[] }): JSX.Element {
   const drawn = series.filter(({ points }) => points.some(([, value]) => value !== null));
-  const times = [...drawn.flatMap(({ points }) => points.map(([at]) => Date.parse(at))), ...marks.map(({ at }) => Date.parse(at))].filter(Number.isFinite);
+  const times = [...drawn.flatMap(({ points }) => points.map(([at]) => Date.parse(at))), ...marks.map(({ at }) => Date.parse(at))].filter(
+    Number.isFinite,
+  );
   const [first, last] = extent(times);
   if (first === undefined || last === undefined || drawn.length === 0) return <p class="empty">No history has been recorded yet.</p>;
   const x = scaleUtc([first, Math.max(last, first + 1)], [LEFT, WIDTH - RIGHT]);
   const height = HEIGHT * drawn.length + 24;
   return (
     <figure class="chart">
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`${title}: ${drawn.map(({ name }) => name).join(', ')}, from ${instant(new Date(first).toISOString())} to ${instant(new Date(last).toISOString())}`}>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${height}`}
+        role="img"
+        aria-label={`${title}: ${drawn.map(({ name }) => name).join(', ')}, from ${instant(new Date(first).toISOString())} to ${instant(new Date(last).toISOString())}`}
+      >
         {marks.map(({ at, label }, n) => (
           <g key={n} class="happened">
             <line x1={x(Date.parse(at))} x2={x(Date.parse(at))} y1={TOP} y2={height - 24} />

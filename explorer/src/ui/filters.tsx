@@ -92,7 +92,9 @@ export function Filters({ place, list, kept = [] }: { place: Place; list: ListPa
   const active = others.filter(({ name }) => name in set);
   return (
     <form class="filters" action={place.path} key={place.search}>
-      {['sortBy', 'sortOrder', ...kept].map((name) => query.get(name) && <input key={name} type="hidden" name={name} value={query.get(name) ?? ''} />)}
+      {['sortBy', 'sortOrder', ...kept].map(
+        (name) => query.get(name) && <input key={name} type="hidden" name={name} value={query.get(name) ?? ''} />,
+      )}
       <div class="row">
         {search && (
           <div class="field grow">
@@ -109,9 +111,7 @@ export function Filters({ place, list, kept = [] }: { place: Place; list: ListPa
       </div>
       {others.length > 0 && (
         <details open={active.length > 0}>
-          <summary>
-            Filters{active.length > 0 ? `: ${active.map(({ name }) => LABELS[name] ?? words(name)).join(', ')}` : ''}
-          </summary>
+          <summary>Filters{active.length > 0 ? `: ${active.map(({ name }) => LABELS[name] ?? words(name)).join(', ')}` : ''}</summary>
           <div class="fields">
             {others.map((filter) => (
               <Field key={filter.name} filter={filter} value={set[filter.name] ?? ''} />

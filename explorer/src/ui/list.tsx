@@ -81,7 +81,11 @@ function List<R, E>({ list, data, place, now }: { list: ListOf<R, E>; data: List
       {list.above?.(data, place, now)}
       {parameters.filters.length > 0 && <Filters place={place} list={parameters} />}
       <p class="count" role="status">
-        {meta.total !== undefined ? `${count(meta.total)} ${noun}${filtered ? ' match' : ''}` : rows.length > 0 ? `${noun.charAt(0).toUpperCase()}${noun.slice(1)}, newest first unless sorted otherwise` : ''}
+        {meta.total !== undefined
+          ? `${count(meta.total)} ${noun}${filtered ? ' match' : ''}`
+          : rows.length > 0
+            ? `${noun.charAt(0).toUpperCase()}${noun.slice(1)}, newest first unless sorted otherwise`
+            : ''}
       </p>
       {rows.length === 0 ? (
         <Empty>{filtered ? `No ${noun} match these filters.` : `There are no ${noun} yet.`}</Empty>

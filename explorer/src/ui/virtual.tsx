@@ -136,7 +136,13 @@ export function VirtualTable<R>({ caption, columns, first, total, rowKey, now, s
               const row = live ? live.pages.row(at) : first[at];
               return (
                 <tr key={row ? rowKey(row) : `row ${at}`} aria-rowindex={at + 2}>
-                  {row ? <Cells columns={columns} row={row} now={now} /> : <td colSpan={columns.length} class="quiet">Row {at + 1}</td>}
+                  {row ? (
+                    <Cells columns={columns} row={row} now={now} />
+                  ) : (
+                    <td colSpan={columns.length} class="quiet">
+                      Row {at + 1}
+                    </td>
+                  )}
                 </tr>
               );
             })}

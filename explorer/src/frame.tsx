@@ -54,7 +54,17 @@ export function Frame({ place, children }: { place: Place; children: ComponentCh
           <label class="hidden" for="find">
             Search vaults, assets, markets, curators, protocols and events
           </label>
-          <input id="find" ref={search} type="search" name="q" placeholder="Search  ( / )" defaultValue={asked} maxLength={200} autocomplete="off" />
+          <input
+            key={asked}
+            id="find"
+            ref={search}
+            type="search"
+            name="q"
+            placeholder="Search  ( / )"
+            defaultValue={asked}
+            maxLength={200}
+            autocomplete="off"
+          />
         </form>
         <div class="tools">
           <KeyTool />

@@ -14,6 +14,7 @@ const KINDS: Record<Kind, string> = {
   oracle: 'Price feed',
   bridge: 'Bridge',
   signers: 'Signers',
+  cluster: 'Operators',
   chain: 'Chain',
   curator: 'Curator',
   protocol: 'Protocol',
@@ -110,7 +111,7 @@ export function Picture({ graph, title }: { graph: ExposureGraph; title: string 
               key={node.id}
               class={`node ${node.kind}`}
               data-node={node.id}
-              tabIndex={0}
+              tabindex={0}
               role="img"
               aria-label={said}
               onKeyDown={(event) => walk(event, node)}

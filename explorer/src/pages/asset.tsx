@@ -18,16 +18,18 @@ interface Data {
   vaults: Part<Rows<VaultRow>>;
 }
 
+const scoreOf = ({ risk_score: score }: Asset): string => (score === null ? 'not given yet' : `${score.toFixed(2)} of 10`);
+
 export default definePage<Data>({
   async load({ api, place }) {
     const { chain = '', address = '' } = place.params;
     const { data: asset } = await api.get<{ data: Asset }>(`/v1/assets/${encodeURIComponent(chain)}/${encodeURIComponent(address)}`);
-    const vaults = await api.optional<Rows<VaultRow>>('/v1/vaults', { asset: asset.symbol, limit: 20 });
+    const vaults = await api.optional<Rows<VaultRow>>('/v1/vaults', { asset: asset.symbol, chain: asset.chain_id, limit: 20 });
     return { asset, vaults };
   },
   head: ({ asset }) => ({
     title: `${asset.symbol}${asset.name ? ` · ${asset.name}` : ''}`,
-    about: `${asset.symbol}, ${words(asset.category).toLowerCase()}: risk score ${asset.risk_score === null ? 'not given yet' : `${asset.risk_score.toFixed(2)} of 10`}, with the answers and sources behind it.`,
+    about: `${asset.symbol}, ${words(asset.category).toLowerCase()}: risk score ${scoreOf(asset)}, with the answers and sources behind it.`,
   }),
   View,
 });
@@ -144,13 +146,13 @@ function View({ data: { asset, vaults }, now }: ViewProps<Data>): JSX.Element {
           ]}
         />
       </Section>
-      <Section id="vaults" title="Vaults that take it">
+      <Section id="vaults" title="Vaults that take this symbol on this chain">
         <Optional part={vaults} what="vaults">
           {({ data }) =>
             data.length === 0 ? (
-              <Empty>No vault takes deposits of it.</Empty>
+              <Empty>No vault on this chain takes an asset with this symbol.</Empty>
             ) : (
-              <Table caption="Vaults that take it" columns={VAULT_COLUMNS} rows={data} rowKey={(row) => row.id} now={now} />
+              <Table caption="Vaults that take this symbol" columns={VAULT_COLUMNS} rows={data} rowKey={(row) => row.id} now={now} />
             )
           }
         </Optional>

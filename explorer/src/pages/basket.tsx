@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import type { Part } from '../api.js';
-import { words } from '../format.js';
+import { counted, words } from '../format.js';
 import { indexPath, protocolPath, vaultPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { BasketChangeRow, BasketDetail } from '../types.js';
@@ -25,7 +25,7 @@ export default definePage<Data>({
   },
   head: ({ basket }) => ({
     title: basket.name,
-    about: basket.methodology.summary || `The basket ${basket.name}: ${basket.constituents.length} constituents with weights.`,
+    about: basket.methodology.summary || `The basket ${basket.name}: ${counted(basket.constituents.length, 'constituent')} with weights.`,
   }),
   View,
 });
@@ -86,8 +86,8 @@ function View({ data: { basket, changes }, now }: ViewProps<Data>): JSX.Element 
               data.map((change) => (
                 <details key={change.version_id}>
                   <summary>
-                    {change.version_id}, <When at={change.effective_from} now={now} short />: {change.added.length} added, {change.removed.length}{' '}
-                    removed, {change.weight_changed.length} with other weights
+                    {change.version_id}, <When at={change.effective_from} now={now} short />:{' '}
+                    {`${change.added.length} added, ${change.removed.length} removed, ${change.weight_changed.length} with other weights`}
                   </summary>
                   <ul>
                     {change.added.map(({ id, weight }, at) => (

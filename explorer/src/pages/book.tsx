@@ -23,7 +23,7 @@ function View(): JSX.Element {
       </p>
       <p class="note">
         Nothing of your book leaves this browser until you press “Check”. Then vaults, amounts and limits are sent to this service alone, with your
-        key. They are kept by the service only if you issue a decision.
+        key. A limit that you move after that sends them again. The service keeps them only if you issue a decision.
       </p>
       <Workbench />
       <noscript>

@@ -2,6 +2,7 @@
 
 import type { JSX } from 'preact';
 import { ApiFailure, type Part, type Rows } from '../api.js';
+import { counted } from '../format.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { ChainRow, EventRow, VaultRow } from '../types.js';
 import { Count, Empty, Facts, Optional, Outside, Section, Text, Usd, When } from '../ui/basic.js';
@@ -19,7 +20,7 @@ export default definePage<Data>({
   async load({ api, place }) {
     const id = place.params['id'] ?? '';
     const [{ data: chains }, vaults, events] = await Promise.all([
-      api.get<Rows<ChainRow>>('/v1/chains', { limit: 100 }),
+      api.get<Rows<ChainRow>>('/v1/chains'),
       api.optional<Rows<VaultRow>>('/v1/vaults', { chain: id, limit: 50 }),
       api.optional<Rows<EventRow>>('/v1/events', { chainId: id, limit: 10 }),
     ]);
@@ -36,7 +37,7 @@ export default definePage<Data>({
   },
   head: ({ chain }) => ({
     title: chain.name,
-    about: `${chain.name}: ${chain.vault_count} vaults of ${chain.protocol_count} protocols, and what happened there.`,
+    about: `${chain.name}: ${counted(chain.vault_count, 'vault')} of ${counted(chain.protocol_count, 'protocol')}, and what happened there.`,
   }),
   View,
 });

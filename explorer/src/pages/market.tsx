@@ -38,10 +38,11 @@ export default definePage<Data>({
     const [page, events] = await Promise.all([api.get<{ data: MarketPage }>(path), api.optional<{ data: MarketEvent[] }>(`${path}/events`)]);
     return { page: page.data, events };
   },
-  head: ({ page: { market } }) => ({
-    title: market.name || market.id,
-    about: `${market.name}, a lending market of ${market.protocol_name} on ${market.chain_name}: reserves, utilization and who can change it.`,
-  }),
+  head({ page: { market } }) {
+    const title = market.name || market.id;
+    const where = `${market.protocol_name} on ${market.chain_name}`;
+    return { title, about: `${title}, a lending market of ${where}: reserves, utilization and who can change it.` };
+  },
   View,
 });
 
@@ -119,7 +120,7 @@ function View({ data: { page, events }, now }: ViewProps<Data>): JSX.Element {
           />
         </Section>
       )}
-      {hubs.length > 0 && <p>{hubs.length} liquidity hubs stand behind this market.</p>}
+      {hubs.length > 0 && <p>Liquidity hubs behind this market: {hubs.length}.</p>}
       <Section id="signers" title="Who can change it">
         {signers.length === 0 ? (
           <Empty>Not known.</Empty>

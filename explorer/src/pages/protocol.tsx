@@ -1,6 +1,7 @@
 // A protocol: its vaults, deployed versions with audits, and incidents.
 
 import type { JSX } from 'preact';
+import { counted } from '../format.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { ProtocolPage } from '../types.js';
 import { Count, Empty, Facts, Outside, Section, SeverityMark, Text, Usd, When } from '../ui/basic.js';
@@ -12,7 +13,7 @@ export default definePage<ProtocolPage>({
     (await api.get<{ data: ProtocolPage }>(`/v1/protocols/${encodeURIComponent(place.params['id'] ?? '')}`, { vaultLimit: 50 })).data,
   head: ({ protocol, vaultTotal }) => ({
     title: protocol.name,
-    about: `${protocol.name}: ${vaultTotal} vaults, deployed versions with audits, and incidents.`,
+    about: `${protocol.name}: ${counted(vaultTotal, 'vault')}, deployed versions with audits, and incidents.`,
   }),
   View,
 });

@@ -14,6 +14,7 @@ import {
   Empty,
   Facts,
   Hash,
+  Missing,
   Optional,
   Outside,
   Percent,
@@ -42,7 +43,7 @@ interface Data {
 export default definePage<Data>({
   async load({ api, place }) {
     const { data: page } = await api.get<{ data: VaultPage }>(`/v1/vaults/${encodeURIComponent(place.params['id'] ?? '')}`, { points: 180 });
-    const path = `/v1/vault/${page.vault.chain_id}/${page.vault.address}`;
+    const path = `/v1/vault/${page.vault.chain_id}/${encodeURIComponent(page.vault.address)}`;
     const [history, holders] = await Promise.all([
       api.optional<{ data: ScoreHistoryPoint[] }>(`${path}/score-history`),
       api.optional<{ data: HolderSnapshot }>(`${path}/holders`),
@@ -50,10 +51,12 @@ export default definePage<Data>({
     return { page, history, holders };
   },
   head({ page: { vault } }) {
+    const locked = vault.tvl_status === 'observed' ? usd(vault.tvl_usd) : 'an unknown amount';
+    const name = vault.name || vault.id;
     const score = vault.total_score === null ? 'not scored' : `${vault.total_score.toFixed(2)} of 10, ${vault.risk_tier ?? 'no tier'}`;
     return {
-      title: vault.name || vault.id,
-      about: `${vault.name}, a vault of ${vault.protocol_name} on ${vault.chain_name}: risk score ${score}; ${usd(vault.tvl_usd)} locked.`,
+      title: name,
+      about: `${name}, a vault of ${vault.protocol_name} on ${vault.chain_name}: risk score ${score}; ${locked} locked.`,
     };
   },
   View,
@@ -79,9 +82,8 @@ function View({ data: { page, history, holders }, now }: ViewProps<Data>): JSX.E
         <ScoreParts vault={vault} />
       </Section>
       <Section id="history" title="History">
-        <Optional part={history} what="the history of the score">
-          {({ data }) => <History page={page} scores={data} />}
-        </Optional>
+        {history.failure && <Missing failure={history.failure} what="the history of the score" />}
+        <History page={page} scores={history.data?.data ?? []} />
       </Section>
       <Section id="inputs" title="Inputs">
         {vault.score_provenance ? (

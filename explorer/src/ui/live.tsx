@@ -34,10 +34,10 @@ export function Live(): JSX.Element | null {
     const add = (line: Line): void => setLines((known) => [line, ...known.filter(({ key }) => key !== line.key)].slice(0, SHOWN));
     setState('connecting');
     void (async () => {
-      const { Client } = await import('../../../clients/typescript/src/index.js');
-      const key = keyOf();
-      const client = new Client({ baseUrl: location.origin, ...(key ? { apiKey: key } : {}) });
       try {
+        const { Client } = await import('../../../clients/typescript/src/index.js');
+        const key = keyOf();
+        const client = new Client({ baseUrl: location.origin, ...(key ? { apiKey: key } : {}) });
         for await (const frame of client.events.stream({}, { signal: stop.signal })) {
           setState('live');
           if (frame.kind === 'gap') {
@@ -85,7 +85,7 @@ export function Live(): JSX.Element | null {
     <section class="live" aria-labelledby="live">
       <h2 id="live">Live</h2>
       <p>
-        <button type="button" aria-pressed={wanted} onClick={() => setWanted(!wanted)}>
+        <button type="button" onClick={() => setWanted(!wanted)}>
           {wanted ? 'Stop' : 'Follow the stream'}
         </button>{' '}
         <span role="status">{text}</span>

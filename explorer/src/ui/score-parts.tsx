@@ -70,7 +70,7 @@ export function ScoreParts({ vault }: { vault: VaultDetail }): JSX.Element {
 }
 
 function Outcome({ vault }: { vault: VaultDetail }): JSX.Element | null {
-  const { score_provenance: provenance, total_score: total } = vault;
+  const { score_provenance: provenance, total_score: total, lowest_score: lowest, highest_score: highest } = vault;
   if (!provenance) return null;
   const { weighted_sum: sum, caps, flags, dwell, missing } = provenance;
   return (
@@ -108,7 +108,13 @@ function Outcome({ vault }: { vault: VaultDetail }): JSX.Element | null {
         of={[
           ['Sum of the vectors', <Text key="sum" text={sum?.toFixed(4)} />],
           ['Flags', flags.length > 0 ? flags.map((flag) => words(String(flag))).join(', ') : 'none'],
-          dwell ? ['Waiting', 'A new tier is published after the vault has stayed in its range'] : null,
+          ['Score of the latest run, before the rules of publication', <Text key="raw" text={provenance.raw_score?.toFixed(2)} />],
+          dwell
+            ? [
+                'Waiting',
+                `The tier ${dwell.candidate_tier} since ${instant(dwell.since)}; it is published at the earliest ${instant(dwell.publishes_at)}`,
+              ]
+            : null,
           ['Score run', <Text key="run" text={provenance.score_run_id} />],
           [
             'Methodology',
@@ -119,10 +125,10 @@ function Outcome({ vault }: { vault: VaultDetail }): JSX.Element | null {
           ['Computed', <Text key="at" text={vault.score_computed_at && instant(vault.score_computed_at)} />],
           [
             'Possible with what is unknown',
-            vault.lowest_score === null || vault.highest_score === null ? (
+            lowest === null || highest === null ? (
               <Unknown key="range" />
             ) : (
-              `${vault.lowest_score.toFixed(2)} to ${vault.highest_score.toFixed(2)}; ${(vault.score_coverage * 100).toFixed(0)}% of the weight is known`
+              `${lowest.toFixed(2)} to ${highest.toFixed(2)}; ${(vault.score_coverage * 100).toFixed(0)}% of the weight is known`
             ),
           ],
         ]}

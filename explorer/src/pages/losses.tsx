@@ -42,7 +42,7 @@ export default listPage<LossRow>({
     { label: 'Severity', cell: (row) => <SeverityMark severity={row.severity} /> },
     { label: 'Class', cell: (row) => <Words name={row.classification} /> },
     { label: 'Protocol', cell: (row) => <Text text={row.protocol?.name} /> },
-    { label: 'Chains', cell: (row) => row.chains.map(({ chainSlug }) => chainSlug).join(', ') },
+    { label: 'Chains', cell: (row) => <Text text={row.chains.map(({ chainSlug }) => chainSlug).join(', ')} /> },
     {
       label: 'References',
       cell: (row) => {

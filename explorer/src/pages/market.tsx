@@ -46,6 +46,9 @@ export default definePage<Data>({
   View,
 });
 
+/** Null stands for three cases, which the answer does not tell apart. */
+const room = (usd: number | null): JSX.Element => (usd === null ? <Unknown>without a limit, or unknown</Unknown> : <Usd amount={usd} />);
+
 function View({ data: { page, events }, now }: ViewProps<Data>): JSX.Element {
   const { market, reserves, emodes, hubs, signer_sets: signers } = page;
   return (
@@ -97,7 +100,7 @@ function View({ data: { page, events }, now }: ViewProps<Data>): JSX.Element {
                 cell: (row) => (row.is_shutdown ? 'shut down' : row.is_depositable === null ? <Unknown /> : row.is_depositable ? 'open' : 'closed'),
               },
               { label: 'Borrowing', cell: (row) => <Words name={row.borrow_status} /> },
-              { label: 'Room', number: true, cell: (row) => <Usd amount={row.deposit_capacity_usd} /> },
+              { label: 'Room', number: true, cell: (row) => room(row.deposit_capacity_usd) },
             ]}
           />
         )}

@@ -76,7 +76,7 @@ function View({ data: { page, history, holders }, now }: ViewProps<Data>): JSX.E
         <Tier tier={vault.risk_tier} /> <Score score={vault.total_score} wide /> <Compare id={vault.id} />
       </p>
       {!vault.is_active && <p class="banner warn">This vault is no longer active.</p>}
-      {vault.needs_risk_review && <p class="banner warn">This vault waits for a review.</p>}
+      {vault.needs_risk_review && <p class="banner warn">The score of this vault is provisional: its data waits for a review.</p>}
       <Overview vault={vault} now={now} />
       <Section id="score" title="Why this score">
         <ScoreParts vault={vault} />

@@ -17,26 +17,33 @@ const PATHS = [
   '/v1/signals',
   '/v1/baskets',
   '/v1/indices',
-  '/v1/rwa',
 ];
 /** Parameters that are not filters. */
 const OTHERS = new Set(['page', 'limit', 'strict', 'sortBy', 'sortOrder', 'include_quality']);
+/** Parameters of the registry that are the loss board's: the first answers with the board, whose rows are others, the second does nothing. */
+const OF_LOSSES = { '/v1/security-events': new Set(['hasLoss', 'minLossUsd']) };
+/** Options of `severity`, whose examples in the document are those of the registry and of the loss board together. */
+const SEVERITIES = { '/v1/security-events': ['info', 'warning', 'critical'], '/v1/security-events/losses': ['low', 'medium', 'high', 'critical'] };
 
-/** Path → filters (name, kind, options, about) and sort fields. */
+/** Path → filters (name, kind, options, about), sort fields, and whether an answer without a limit has all rows. */
 export function lists() {
   const document = JSON.parse(readFileSync(new URL('../openapi/openapi.json', import.meta.url), 'utf8'));
   const follow = (node) => {
-    while (node?.$ref) node = node.$ref.slice(2).split('/').reduce((at, name) => at[name], document);
-    return node;
+    const parts = node?.$ref?.slice(2).split('/');
+    return parts ? follow(parts.reduce((at, name) => at[name], document)) : node;
   };
   const result = {};
   for (const path of PATHS) {
     const parameters = document.paths[path].get.parameters.map(follow).filter((it) => it.in === 'query');
     const named = (name) => follow(parameters.find((it) => it.name === name)?.schema);
     result[path] = {
-      filters: parameters.filter(({ name }) => !OTHERS.has(name)).map(({ name, schema, description }) => filter(name, follow(schema), follow, description)),
+      filters: parameters
+        .filter(({ name }) => !OTHERS.has(name) && !OF_LOSSES[path]?.has(name))
+        .map(({ name, schema, description }) => filter(name, follow(schema), follow, description))
+        .map((made) => (made.name === 'severity' && SEVERITIES[path] ? { ...made, options: SEVERITIES[path] } : made)),
       sorts: named('sortBy')?.enum ?? [],
       firstSort: named('sortBy')?.default ?? named('sortBy')?.enum?.[0] ?? null,
+      isWhole: named('limit')?.default === undefined,
     };
   }
   return result;
@@ -49,6 +56,8 @@ function filter(name, schema, follow, description = '') {
   if (schema.enum) return { name, kind: 'choice', options: schema.enum, about };
   if (schema.type === 'boolean') return { name, kind: 'choice', options: ['true', 'false'], about };
   if (schema.examples && schema.type === 'string') return { name, kind: 'choice', options: schema.examples, about };
-  if (schema.type === 'number' || schema.type === 'integer') return { name, kind: 'number', min: schema.minimum ?? 0, max: schema.maximum ?? null, about };
+  if (schema.type === 'number' || schema.type === 'integer') {
+    return { name, kind: 'number', min: schema.minimum ?? null, max: schema.maximum ?? null, about };
+  }
   return { name, kind: name === 'search' ? 'search' : 'text', about };
 }

@@ -98,7 +98,8 @@ function failureOf(response: Response, body: unknown): Failure {
   return {
     status: response.ok ? 502 : response.status,
     code: text(error?.code) ?? 'UNEXPECTED_ANSWER',
-    message: text(error?.message) ?? `The service answered with status ${response.status}.`,
+    message:
+      text(error?.message) ?? (response.ok ? 'The answer of the service cannot be read.' : `The service answered with status ${response.status}.`),
     requestId: text(error?.request_id) ?? response.headers.get('x-request-id'),
     retryAfter: retryAfter > 0 ? retryAfter : null,
   };

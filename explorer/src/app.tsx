@@ -13,10 +13,15 @@ export function App({ page, place, state }: { page: Page<unknown>; place: Place;
     <Frame place={place}>
       {state.stale !== null && (
         <p class="banner warn" role="status">
-          The service cannot be reached at the moment. These facts are {state.stale > 0 ? `${duration(state.stale)} old` : 'the last ones that were kept'}.
+          The service cannot be reached at the moment. These facts are{' '}
+          {state.stale > 0 ? `${duration(state.stale)} old` : 'the last ones that were kept'}.
         </p>
       )}
-      {state.failure ? <Failed failure={state.failure} place={place} /> : <View data={state.data} place={place} now={state.now} />}
+      {state.failure ? (
+        <Failed key={place.path} failure={state.failure} keyed={state.keyed === true} place={place} />
+      ) : (
+        <View key={place.path} data={state.data} place={place} now={state.now} />
+      )}
     </Frame>
   );
 }
@@ -24,21 +29,29 @@ export function App({ page, place, state }: { page: Page<unknown>; place: Place;
 const TITLES: Record<number, string> = {
   0: 'The service cannot be reached',
   400: 'This address is not valid',
-  401: 'The key is not accepted',
+  401: 'A key is needed',
   403: 'Not allowed with this key',
   404: 'Not found',
   429: 'Too many requests',
+  502: 'The answer cannot be read',
   503: 'Not available now',
+  504: 'The service did not answer in time',
 };
 
 /** A page without its facts: what happened, and what to do. */
-function Failed({ failure, place }: { failure: Failure; place: Place }): JSX.Element {
+function Failed({ failure, keyed, place }: { failure: Failure; keyed: boolean; place: Place }): JSX.Element {
   const { status, message, requestId, retryAfter } = failure;
+  const isRefused = status === 401 && keyed;
   return (
     <section class="failed">
-      <h1 tabIndex={-1}>{TITLES[status] ?? 'Something went wrong'}</h1>
+      <h1 tabIndex={-1}>{isRefused ? 'The key is not accepted' : (TITLES[status] ?? 'Something went wrong')}</h1>
       <p class="lead">{message}</p>
-      {status === 429 && <p>Requests without a key share a small limit per address. With a key of your own you get more: add it with “Key” above.</p>}
+      {status === 401 && (
+        <p>{keyed ? 'The key may be expired or mistyped: replace or remove it with “Key” above.' : 'Add a key with “Key” above.'}</p>
+      )}
+      {status === 429 && !keyed && (
+        <p>Requests without a key share a small limit per address. A key has a limit of its own: add it with “Key” above.</p>
+      )}
       {retryAfter !== null && <p>The next try may succeed in {duration(retryAfter)}.</p>}
       {status === 400 && (
         <p>

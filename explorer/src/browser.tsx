@@ -32,13 +32,15 @@ async function load({ page, place }: Found): Promise<State> {
     const data = await page.load({ api, place, query: new URLSearchParams(place.search) });
     return { data, now, stale: api.stale };
   } catch (error) {
-    if (error instanceof ApiFailure) return { failure: error.failure, now, stale: null };
+    if (error instanceof ApiFailure) return { failure: error.failure, keyed: keyOf() !== null, now, stale: null };
     throw error;
   }
 }
 
 /** Number of the newest navigation: an older one that is still loading is dropped. */
 let newest = 0;
+/** The address that is shown, without its fragment. */
+let shown = location.pathname + location.search;
 
 /** Shows the page at an address. Leaves the document if the page is not one of ours. */
 async function go(url: URL, how: 'push' | 'replace' | 'back'): Promise<void> {
@@ -53,6 +55,9 @@ async function go(url: URL, how: 'push' | 'replace' | 'back'): Promise<void> {
     }
     const state = await load(found);
     if (mine !== newest) return;
+    // What the edge has rendered stays if the same request with the key fails for another reason than the key.
+    if (how === 'replace' && state.failure && ![401, 403].includes(state.failure.status)) return;
+    shown = url.pathname + url.search;
     if (how === 'push') {
       history.replaceState({ top: scrollY }, '');
       history.pushState(null, '', url);
@@ -62,11 +67,13 @@ async function go(url: URL, how: 'push' | 'replace' | 'back'): Promise<void> {
     show(found, state);
     const top = how === 'back' ? Number((history.state as { top?: number } | null)?.top ?? 0) : 0;
     if (how !== 'replace') {
-      scrollTo(0, top);
+      scrollTo({ top, behavior: 'instant' });
       document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
     }
-  } catch {
-    location.href = url.href;
+  } catch (error) {
+    // The edge may still make the page. A page that is shown already stays: to load its document again would end here again.
+    if (mine === newest && how !== 'replace') location.href = url.href;
+    else console.error(error);
   } finally {
     if (mine === newest) document.documentElement.classList.remove('loading');
   }
@@ -76,16 +83,17 @@ function show({ page, place }: Found, state: State): void {
   if (!root) return;
   const title = state.failure ? 'Not available' : page.head(state.data, place).title;
   document.title = `${title} · Risk Data Service`;
-  // A page is mounted anew where its path changes, and updated where only its query does.
-  render(<App key={place.path} page={page} place={place} state={state} />, root);
+  render(<App page={page} place={place} state={state} />, root);
 }
 
 /** A plain click on a link of ours. */
 document.addEventListener('click', (event) => {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = (event.target as Element | null)?.closest?.('a');
-  if (!link || link.target || link.hasAttribute('download')) return;
-  const url = new URL(link.href);
+  // The attribute, because links inside pictures have no text as their `href`.
+  const href = link?.getAttribute('href');
+  if (!link || !href || link.hasAttribute('target') || link.hasAttribute('download')) return;
+  const url = new URL(href, location.href);
   const path = url.pathname === '/' ? '/vaults' : url.pathname;
   if (url.origin !== location.origin || !find(PAGES, path)) return;
   if (url.hash && url.pathname === location.pathname && url.search === location.search) return;
@@ -97,7 +105,7 @@ document.addEventListener('click', (event) => {
 document.addEventListener('submit', (event) => {
   const form = event.target as HTMLFormElement;
   if (event.defaultPrevented || form.method !== 'get') return;
-  const url = new URL(form.action);
+  const url = new URL(form.getAttribute('action') ?? '', location.href);
   if (url.origin !== location.origin || !find(PAGES, url.pathname)) return;
   event.preventDefault();
   const query = new URLSearchParams();
@@ -109,7 +117,15 @@ document.addEventListener('submit', (event) => {
   void go(url, 'push');
 });
 
-addEventListener('popstate', () => void go(new URL(location.href), 'back'));
+// A fragment of the page that is shown, such as that of “Skip to main content”, loads nothing.
+addEventListener('popstate', () => {
+  if (location.pathname + location.search !== shown) {
+    void go(new URL(location.href), 'back');
+    return;
+  }
+  newest += 1;
+  document.documentElement.classList.remove('loading');
+});
 if ('scrollRestoration' in history) history.scrollRestoration = 'manual';
 
 async function start(): Promise<void> {
@@ -117,10 +133,11 @@ async function start(): Promise<void> {
   const written = document.getElementById('state')?.textContent;
   if (!found || !root || !written) return;
   const state = JSON.parse(written) as State;
-  hydrate(<App key={found.place.path} page={found.page} place={found.place} state={state} />, root);
+  hydrate(<App page={found.page} place={found.place} state={state} />, root);
   document.documentElement.classList.add('ready');
   // The edge rendered the page without the key.
   if (keyOf()) await go(new URL(location.href), 'replace');
 }
 
-void start();
+// Without this file's work, the page of the edge stays as it is, with all its facts.
+start().catch((error: unknown) => console.error(error));

@@ -15,6 +15,11 @@ export function exactUsd(amount: number): string {
   return `${sign}$${whole.format(Math.abs(amount))}`;
 }
 
+/** `1 vault`, `1,234 vaults`. */
+export function counted(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
 /** `1,234`. */
 export function count(n: number): string {
   return whole.format(n);
@@ -27,8 +32,9 @@ export function percent(fraction: number): string {
   return `${value.toFixed(digits).replace('-', '−')}%`;
 }
 
-/** `2026-11-26 01:00 UTC`. */
+/** `2026-11-26 01:00 UTC`; a day alone stays one. */
 export function instant(iso: string): string {
+  if (iso.length <= 10) return iso;
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }
 
@@ -61,11 +67,15 @@ export function age(iso: string, now: string): string {
 
 /** `0x661b…f1ee`. */
 export function shortened(address: string): string {
-  return address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address;
+  const signs = [...address];
+  return signs.length > 14 ? `${signs.slice(0, 6).join('')}…${signs.slice(-4).join('')}` : address;
 }
 
-/** `deposit_status` → `deposit status`; `PegDeviation` → `Peg deviation`. */
+/** `deposit_status` → `Deposit status`; `PegDeviation` → `Peg deviation`. */
 export function words(name: string): string {
-  const spaced = name.replaceAll('_', ' ').replaceAll('-', ' ').replace(/([a-z])([A-Z])/g, '$1 $2');
+  const spaced = name
+    .replaceAll('_', ' ')
+    .replaceAll('-', ' ')
+    .replace(/([a-z])([A-Z])/g, '$1 $2');
   return spaced.charAt(0).toUpperCase() + spaced.slice(1).replace(/ [A-Z](?=[a-z])/g, (text) => text.toLowerCase());
 }

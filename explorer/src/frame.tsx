@@ -54,7 +54,17 @@ export function Frame({ place, children }: { place: Place; children: ComponentCh
           <label class="hidden" for="find">
             Search vaults, assets, markets, curators, protocols and events
           </label>
-          <input id="find" ref={search} type="search" name="q" placeholder="Search  ( / )" defaultValue={asked} maxLength={200} autocomplete="off" />
+          <input
+            key={asked}
+            id="find"
+            ref={search}
+            type="search"
+            name="q"
+            placeholder="Search  ( / )"
+            defaultValue={asked}
+            maxLength={200}
+            autocomplete="off"
+          />
         </form>
         <div class="tools">
           <KeyTool />
@@ -111,7 +121,8 @@ function KeyTool(): JSX.Element | null {
           <p>A key is used for every request of this browser.</p>
         ) : (
           <p>
-            A key gives higher limits and the live stream. It stays in this browser and is sent to this service alone. <a href="/v1/docs/keys">Keys</a>
+            A key gives higher limits and the live stream. It stays in this browser and is sent to this service alone.{' '}
+            <a href="/v1/docs/keys">Keys</a>
           </p>
         )}
         <label for="key">API key</label>

@@ -53,6 +53,8 @@ export function definePage<D>(page: Page<D>): Page<unknown> {
 export interface State {
   data?: unknown;
   failure?: Failure;
+  /** Whether the answers are those to a key. The edge never has one. */
+  keyed?: boolean;
   now: string;
   /** Age in seconds of the oldest answer that was served because the service could not be reached. */
   stale: number | null;

@@ -22,7 +22,22 @@ const SECURITY = {
   'cross-origin-opener-policy': 'same-origin',
 };
 /** Headers of the caller that its requests to the API do not have: credentials, conditions, and what describes the HTML. */
-const DROPPED = ['authorization', 'x-api-key', 'cookie', 'origin', 'range', 'if-none-match', 'if-modified-since', 'if-range', 'accept', 'expect', 'content-length', 'content-type', 'transfer-encoding'];
+const DROPPED = [
+  'authorization',
+  'proxy-authorization',
+  'x-api-key',
+  'cookie',
+  'origin',
+  'range',
+  'if-none-match',
+  'if-modified-since',
+  'if-range',
+  'accept',
+  'expect',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+];
 
 /**
  * The answer to a request for a page or a file of the explorer; undefined for every other request. `ask` answers a request to the API as the
@@ -44,8 +59,12 @@ export async function explore(request: Incoming, env: Environment, ask: (request
     return await html(request, id, found.entry.name, page, place, state);
   } catch (error) {
     console.error(`explorer: ${id}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-    const text = `<!doctype html><html lang="en"><title>Error</title><h1>The page could not be made</h1><p>Quote the request id ${id} when you report it.</p></html>`;
-    return new Response(request.method === 'HEAD' ? null : text, { status: 500, headers: { ...headers(id, policy(false)), 'cache-control': 'no-store' } });
+    const sentence = `Quote the request id ${id} when you report it.`;
+    const text = `<!doctype html><html lang="en"><title>Error</title><h1>The page could not be made</h1><p>${sentence}</p></html>`;
+    return new Response(request.method === 'HEAD' ? null : text, {
+      status: 500,
+      headers: { ...headers(id, policy(false)), 'cache-control': 'no-store' },
+    });
   }
 }
 
@@ -77,7 +96,8 @@ function asCaller(request: Incoming, url: URL, ask: (request: Request) => Promis
 
 function policy(wasm: boolean): string {
   const script = wasm ? "script-src 'self' 'wasm-unsafe-eval'" : "script-src 'self'";
-  return `default-src 'none'; ${script}; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
+  const loaded = `${script}; style-src 'self'; img-src 'self' data:; connect-src 'self'`;
+  return `default-src 'none'; ${loaded}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
 }
 
 function headers(id: string, csp: string): Record<string, string> {
@@ -97,14 +117,16 @@ async function html(request: Request, id: string, name: string, page: Page<unkno
   const { browser, style, theme, icon, shared, pages } = made.loaded;
   const ahead = [...new Set([...shared, ...(pages[name] ?? [])])].map((file) => `<link rel="modulepreload" href="${file}">`).join('');
   const title = escape(`${head.title} · Risk Data Service`);
-  const about = escape(head.about);
+  const about = escape(clipped(head.about));
   const address = escape(new URL(place.path, request.url).href);
   const data = JSON.stringify(state).replaceAll('<', '\\u003c');
   const text = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title><meta name="description" content="${about}"><meta name="color-scheme" content="light dark">
-<meta property="og:title" content="${title}"><meta property="og:description" content="${about}"><meta property="og:type" content="website"><meta property="og:url" content="${address}">
-<link rel="canonical" href="${address}"><link rel="icon" href="${icon}" type="image/svg+xml"><link rel="stylesheet" href="${style}"><script src="${theme}"></script>
+<meta property="og:title" content="${title}"><meta property="og:description" content="${about}">
+<meta property="og:type" content="website"><meta property="og:url" content="${address}">
+<link rel="canonical" href="${address}"><link rel="icon" href="${icon}" type="image/svg+xml">
+<link rel="stylesheet" href="${style}"><script src="${theme}"></script>
 ${ahead}<script type="module" src="${browser}"></script></head>
 <body><div id="app">${app}</div><script type="application/json" id="state">${data}</script></body></html>
 `;
@@ -113,7 +135,10 @@ ${ahead}<script type="module" src="${browser}"></script></head>
   if (state.failure?.retryAfter) sent['retry-after'] = String(state.failure.retryAfter);
   if (status === 200) {
     const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-    const etag = `"${[...new Uint8Array(hash)].slice(0, 16).map((byte) => byte.toString(16).padStart(2, '0')).join('')}"`;
+    const etag = `"${[...new Uint8Array(hash)]
+      .slice(0, 16)
+      .map((byte) => byte.toString(16).padStart(2, '0'))
+      .join('')}"`;
     sent['etag'] = etag;
     if (holds(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers: sent });
   }
@@ -122,6 +147,12 @@ ${ahead}<script type="module" src="${browser}"></script></head>
 
 function holds(given: string | null, etag: string): boolean {
   return given !== null && given.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
+}
+
+/** A description in the length that search engines and previews show. */
+function clipped(text: string): string {
+  const signs = [...text];
+  return signs.length > 300 ? `${signs.slice(0, 299).join('')}…` : text;
 }
 
 function escape(text: string): string {
@@ -144,5 +175,8 @@ async function file(name: string, request: Request, env: Environment): Promise<R
   } catch (error) {
     console.error(`explorer: the asset ${known.asset} of ${name} cannot be read: ${String(error)}`);
   }
-  return new Response('This file is not available now.\n', { status: 503, headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', 'retry-after': '5' } });
+  return new Response('This file is not available now.\n', {
+    status: 503,
+    headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', 'retry-after': '5' },
+  });
 }

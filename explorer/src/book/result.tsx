@@ -65,7 +65,11 @@ export function Result({ result }: { result: CheckResult }): JSX.Element {
               rowKey={({ key }) => key}
               now=""
               columns={[
-                { label: words(dimension), header: true, cell: ({ key }) => <To href={PAGES[dimension] ? outsideId(PAGES[dimension], key) : null}>{key}</To> },
+                {
+                  label: words(dimension),
+                  header: true,
+                  cell: ({ key }) => <To href={PAGES[dimension] ? outsideId(PAGES[dimension], key) : null}>{key}</To>,
+                },
                 { label: 'Share', number: true, cell: ({ share }) => percent(share) },
                 { label: 'Amount', number: true, cell: ({ usd }) => <Usd amount={usd} /> },
                 { label: 'Verified', cell: ({ verified }) => (verified ? 'yes' : 'no') },
@@ -95,12 +99,16 @@ function Decision({ result }: { result: CheckResult }): JSX.Element | null {
       try {
         const [{ verifyDecision }, signers] = await Promise.all([
           import('../../../clients/typescript/src/decisions.js'),
-          new Api(browserSend).get<Rows<PublishedSigner>>('/v1/graph/signers', { limit: 100 }),
+          new Api(browserSend).get<Rows<PublishedSigner>>('/v1/graph/signers'),
         ]);
         const verified = verifyDecision(decision, signers.data);
-        say(verified.isGenuine ? { state: 'genuine', signer: decision.signerAddress } : { state: 'failed', why: 'the signature does not belong to a published signer' });
+        say(
+          verified.isGenuine
+            ? { state: 'genuine', signer: decision.signerAddress }
+            : { state: 'failed', why: 'the signature does not belong to a published signer' },
+        );
       } catch (error) {
-        say({ state: 'failed', why: error instanceof ApiFailure ? error.failure.message : String(error) });
+        say({ state: 'failed', why: error instanceof ApiFailure ? error.failure.message : 'this browser could not verify it' });
       }
     })();
     return () => {
@@ -108,7 +116,11 @@ function Decision({ result }: { result: CheckResult }): JSX.Element | null {
     };
   }, [decision]);
   if (!decision) return null;
-  const says = { asking: 'Verifying …', genuine: 'Genuine: this browser has verified the signature.', failed: `Not proved: ${proof.state === 'failed' ? proof.why : ''}` }[proof.state];
+  const says = {
+    asking: 'Verifying …',
+    genuine: 'Genuine: this browser has verified the signature.',
+    failed: `Not proved: ${proof.state === 'failed' ? proof.why : ''}`,
+  }[proof.state];
   return (
     <Section id="decision" title="Decision">
       <p role="status" class={`feed ${proof.state === 'genuine' ? 'good' : proof.state === 'failed' ? 'bad' : ''}`}>

@@ -1,9 +1,9 @@
 // The workbench of a book: reads positions in the browser, sends a check when told to, and checks again while limits move.
 
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Api, ApiFailure, type Failure } from '../api.js';
-import { duration } from '../format.js';
+import { counted, duration } from '../format.js';
 import { browserSend } from '../send.js';
 import type { CheckResult, GraphCheckBody } from '../types.js';
 import { Usd } from '../ui/basic.js';
@@ -33,7 +33,7 @@ export function Workbench(): JSX.Element {
     setReady(true);
     return () => clearTimeout(timer.current);
   }, []);
-  const book = read(text);
+  const book = useMemo(() => read(text), [text]);
   const total = book.positions.reduce((sum, { amountUsd }) => sum + amountUsd, 0);
 
   const check = async (issue: boolean, with_: Limited): Promise<void> => {
@@ -57,7 +57,7 @@ export function Workbench(): JSX.Element {
   /** A limit has moved: a book that was sent is checked again. */
   const moved = (next: Limited): void => {
     setLimits(next);
-    if (!result || book.positions.length === 0) return;
+    if ((!result && !busy) || book.positions.length === 0) return;
     clearTimeout(timer.current);
     timer.current = setTimeout(() => void check(false, next), PAUSE);
   };
@@ -68,7 +68,11 @@ export function Workbench(): JSX.Element {
       return;
     }
     setUnread('');
-    change(await file.text());
+    try {
+      change(await file.text());
+    } catch {
+      setUnread('The file cannot be read.');
+    }
   };
   /** The book is another one: what was answered is not about it. */
   const change = (next: string): void => {
@@ -94,16 +98,30 @@ export function Workbench(): JSX.Element {
       }}
     >
       <label for="positions">Positions, as CSV: paste them, or drop a file here</label>
-      <textarea id="positions" rows={8} spellcheck={false} value={text} onInput={(event) => change(event.currentTarget.value)} aria-describedby="book-state" disabled={!ready} />
+      <textarea
+        id="positions"
+        rows={8}
+        spellcheck={false}
+        value={text}
+        onInput={(event) => change(event.currentTarget.value)}
+        aria-describedby="book-state"
+        disabled={!ready}
+      />
       <div class="row">
         <label for="file">Or choose a file</label>
-        <input id="file" type="file" accept=".csv,text/csv,text/plain" disabled={!ready} onChange={(event) => void take(event.currentTarget.files?.[0])} />
+        <input
+          id="file"
+          type="file"
+          accept=".csv,text/csv,text/plain"
+          disabled={!ready}
+          onChange={(event) => void take(event.currentTarget.files?.[0])}
+        />
       </div>
       <div id="book-state" role="status">
         {unread && <p class="banner warn">{unread}</p>}
         {text !== '' && (
           <p>
-            {book.positions.length} vaults, <Usd amount={total} /> together.
+            {counted(book.positions.length, 'vault')}, <Usd amount={total} /> together.
           </p>
         )}
         {book.problems.length > 0 && (
@@ -138,6 +156,7 @@ export function Workbench(): JSX.Element {
         <p class="banner bad" role="alert">
           {failure.status === 401 || failure.status === 403 ? 'A key of the Decisioning plan is needed. Add it with “Key” above.' : failure.message}
           {failure.retryAfter !== null && ` Try again in ${duration(failure.retryAfter)}.`}
+          {result && ' The verdict below is the one of the check before.'}
         </p>
       )}
       {result && <Result result={result} />}

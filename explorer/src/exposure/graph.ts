@@ -4,7 +4,7 @@ import { outsideId } from './ids.js';
 import type { LookThrough, VaultDetail } from '../types.js';
 
 /** What a node is. */
-export type Kind = 'vault' | 'asset' | 'wrapper' | 'oracle' | 'bridge' | 'signers' | 'chain' | 'curator' | 'protocol';
+export type Kind = 'vault' | 'asset' | 'wrapper' | 'oracle' | 'bridge' | 'signers' | 'cluster' | 'chain' | 'curator' | 'protocol';
 
 /** A node. */
 export interface Node {
@@ -17,7 +17,7 @@ export interface Node {
   verified: boolean | null;
 }
 
-/** A dependency of one node on another, with the share of the vault's value that passes here. */
+/** A dependency of one node on another, with the share of the vault's value to which it applies. */
 export interface Edge {
   from: string;
   to: string;
@@ -33,7 +33,6 @@ export interface ExposureGraph {
 interface Exposed {
   id: string;
   share: number;
-  oracle?: unknown;
 }
 
 /** Makes the graph: from the look-through where there is one, else from the exposures that the score counts. */
@@ -43,7 +42,9 @@ export function graphOf(vault: VaultDetail, through: LookThrough | null): Exposu
   const root = `vault:${vault.id}`;
   const add = (kind: Kind, id: string, label: string, verified: boolean | null = null): string => {
     const name = `${kind}:${id}`;
-    if (!nodes.has(name)) nodes.set(name, { id: name, kind, label: label || id, href: outsideId(kind, id), verified });
+    const known = nodes.get(name);
+    if (!known) nodes.set(name, { id: name, kind, label: label || id, href: outsideId(kind, id), verified });
+    else if (verified === false) known.verified = false;
     return name;
   };
   const join = (from: string, to: string, share: number | null): void => {
@@ -56,19 +57,16 @@ export function graphOf(vault: VaultDetail, through: LookThrough | null): Exposu
   join(root, add('protocol', vault.protocol_id, vault.protocol_name), null);
   join(root, add('chain', String(vault.chain_id), vault.chain_name), null);
   if (through) {
-    for (const asset of through.assets) {
-      let above = root;
-      for (const wrapper of asset.wrappers) {
-        const here = add('wrapper', wrapper.id, wrapper.id);
-        join(above, here, wrapper.share);
-        above = here;
-      }
-      const here = add('asset', asset.assetKey, asset.symbol);
-      join(above, here, asset.share);
-      for (const feed of asset.oracles) join(here, add('oracle', feed.id, feed.vendor ? `${feed.vendor} feed` : feed.id), feed.share);
-      for (const bridge of asset.bridges) join(here, add('bridge', bridge.id, bridge.id, bridge.verified), bridge.share);
+    for (const { assetKey, symbol, share, wrappers, oracles, bridges } of through.assets) {
+      const asset = add('asset', assetKey, symbol);
+      join(root, asset, share);
+      // The answer does not say which wrapper contains which, so each of them stands beside the others.
+      for (const wrapper of wrappers) join(asset, add('wrapper', wrapper.id, wrapper.id), wrapper.share);
+      for (const feed of oracles) join(asset, add('oracle', feed.id, feed.vendor ? `${feed.vendor} feed` : feed.id), feed.share);
+      for (const bridge of bridges) join(asset, add('bridge', bridge.id, bridge.id, bridge.verified), bridge.share);
     }
     for (const signers of through.signerSets) join(root, add('signers', signers.id, signers.id, signers.verified), signers.share);
+    for (const cluster of through.clusters) join(root, add('cluster', cluster.id, cluster.id), cluster.share);
     return { nodes: [...nodes.values()], edges: [...edges.values()] };
   }
   const inputs = vault.score_provenance?.inputs.asset as { exposures?: Exposed[] } | undefined;

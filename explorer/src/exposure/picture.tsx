@@ -7,7 +7,18 @@ import { percent } from '../format.js';
 import type { ExposureGraph, Kind, Node } from './graph.js';
 
 const [WIDTH, HEIGHT, MARGIN] = [176, 46, 12];
-const KINDS: Record<Kind, string> = { vault: 'Vault', asset: 'Asset', wrapper: 'Wrapper', oracle: 'Price feed', bridge: 'Bridge', signers: 'Signers', chain: 'Chain', curator: 'Curator', protocol: 'Protocol' };
+const KINDS: Record<Kind, string> = {
+  vault: 'Vault',
+  asset: 'Asset',
+  wrapper: 'Wrapper',
+  oracle: 'Price feed',
+  bridge: 'Bridge',
+  signers: 'Signers',
+  cluster: 'Operators',
+  chain: 'Chain',
+  curator: 'Curator',
+  protocol: 'Protocol',
+};
 
 /** What a node is, as a word. */
 export const kindOf = (kind: Kind): string => KINDS[kind];
@@ -56,7 +67,10 @@ export function Picture({ graph, title }: { graph: ExposureGraph; title: string 
           const middle = (x1 + x2) / 2;
           return (
             <g key={`${from} ${to}`} class="edge">
-              <path d={`M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`} stroke-width={share === null ? 1 : 1 + 4 * Math.min(1, Math.max(0, share))} />
+              <path
+                d={`M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`}
+                stroke-width={share === null ? 1 : 1 + 4 * Math.min(1, Math.max(0, share))}
+              />
               {share !== null && (
                 <text x={middle} y={(y1 + y2) / 2 - 4} text-anchor="middle">
                   {percent(share)}
@@ -82,11 +96,26 @@ export function Picture({ graph, title }: { graph: ExposureGraph; title: string 
             </>
           );
           return node.href ? (
-            <a key={node.id} href={node.href} class={`node ${node.kind}`} data-node={node.id} aria-label={said} onKeyDown={(event) => walk(event, node)}>
+            <a
+              key={node.id}
+              href={node.href}
+              class={`node ${node.kind}`}
+              data-node={node.id}
+              aria-label={said}
+              onKeyDown={(event) => walk(event, node)}
+            >
               {inside}
             </a>
           ) : (
-            <g key={node.id} class={`node ${node.kind}`} data-node={node.id} tabIndex={0} role="img" aria-label={said} onKeyDown={(event) => walk(event, node)}>
+            <g
+              key={node.id}
+              class={`node ${node.kind}`}
+              data-node={node.id}
+              tabindex={0}
+              role="img"
+              aria-label={said}
+              onKeyDown={(event) => walk(event, node)}
+            >
               {inside}
             </g>
           );

@@ -18,16 +18,18 @@ interface Data {
   vaults: Part<Rows<VaultRow>>;
 }
 
+const scoreOf = ({ risk_score: score }: Asset): string => (score === null ? 'not given yet' : `${score.toFixed(2)} of 10`);
+
 export default definePage<Data>({
   async load({ api, place }) {
     const { chain = '', address = '' } = place.params;
     const { data: asset } = await api.get<{ data: Asset }>(`/v1/assets/${encodeURIComponent(chain)}/${encodeURIComponent(address)}`);
-    const vaults = await api.optional<Rows<VaultRow>>('/v1/vaults', { asset: asset.symbol, limit: 20 });
+    const vaults = await api.optional<Rows<VaultRow>>('/v1/vaults', { asset: asset.symbol, chain: asset.chain_id, limit: 20 });
     return { asset, vaults };
   },
   head: ({ asset }) => ({
     title: `${asset.symbol}${asset.name ? ` · ${asset.name}` : ''}`,
-    about: `${asset.symbol}, ${words(asset.category).toLowerCase()}: risk score ${asset.risk_score === null ? 'not given yet' : `${asset.risk_score.toFixed(2)} of 10`}, with the answers and sources behind it.`,
+    about: `${asset.symbol}, ${words(asset.category).toLowerCase()}: risk score ${scoreOf(asset)}, with the answers and sources behind it.`,
   }),
   View,
 });
@@ -58,7 +60,14 @@ function View({ data: { asset, vaults }, now }: ViewProps<Data>): JSX.Element {
           ['Reviewed by', <Text text={asset.reviewed_by} />],
           ['Recorded', <When at={asset.recorded_at} now={now} />],
           ['Evidence known', <Percent of={asset.score_coverage} />],
-          ['Possible with what is unknown', asset.lowest_score === null || asset.highest_score === null ? <Unknown /> : `${asset.lowest_score.toFixed(2)} to ${asset.highest_score.toFixed(2)}`],
+          [
+            'Possible with what is unknown',
+            asset.lowest_score === null || asset.highest_score === null ? (
+              <Unknown />
+            ) : (
+              `${asset.lowest_score.toFixed(2)} to ${asset.highest_score.toFixed(2)}`
+            ),
+          ],
           ['Made out of', asset.underlying_asset ? <Text text={asset.underlying_asset.symbol} /> : 'no other asset'],
           ['Fails outright', asset.hard_fail_flags.length === 0 ? 'no' : asset.hard_fail_flags.map((flag) => words(String(flag))).join(', ')],
           asset.institutional.aum_usd === null ? null : ['Under management', <Usd amount={asset.institutional.aum_usd} />],
@@ -90,7 +99,9 @@ function View({ data: { asset, vaults }, now }: ViewProps<Data>): JSX.Element {
       </Section>
       <Section id="questions" title="Questions and answers">
         {answers.length === 0 ? (
-          <Empty>No answers are published for this asset{asset.score_basis === 'signed_review' ? '; its score comes from a signed review' : ''}.</Empty>
+          <Empty>
+            No answers are published for this asset{asset.score_basis === 'signed_review' ? '; its score comes from a signed review' : ''}.
+          </Empty>
         ) : (
           <Table
             caption="Questions and answers"
@@ -110,7 +121,8 @@ function View({ data: { asset, vaults }, now }: ViewProps<Data>): JSX.Element {
                 cell: (row) =>
                   row.evidence ? (
                     <>
-                      block {row.evidence.block_number}, {row.evidence.agreed} of {row.evidence.asked} operators agree. <a href="/v1/docs/verify#read-a-score-again">Read it again</a>
+                      block {row.evidence.block_number}, {row.evidence.agreed} of {row.evidence.asked} operators agree.{' '}
+                      <a href="/v1/docs/verify#read-a-score-again">Read it again</a>
                     </>
                   ) : (
                     <span class="quiet">not a chain</span>
@@ -121,11 +133,28 @@ function View({ data: { asset, vaults }, now }: ViewProps<Data>): JSX.Element {
         )}
       </Section>
       <Section id="versions" title="History">
-        <Chart title="Score" series={[{ name: 'Score', points: [...asset.version_history].reverse().map(({ recorded_at: at, risk_score: score }) => [at, score]), format: (value) => value.toFixed(2), bounds: [0, 10], steps: true }]} />
+        <Chart
+          title="Score"
+          series={[
+            {
+              name: 'Score',
+              points: [...asset.version_history].reverse().map(({ recorded_at: at, risk_score: score }) => [at, score]),
+              format: (value) => value.toFixed(2),
+              bounds: [0, 10],
+              steps: true,
+            },
+          ]}
+        />
       </Section>
-      <Section id="vaults" title="Vaults that take it">
+      <Section id="vaults" title="Vaults that take this symbol on this chain">
         <Optional part={vaults} what="vaults">
-          {({ data }) => (data.length === 0 ? <Empty>No vault takes deposits of it.</Empty> : <Table caption="Vaults that take it" columns={VAULT_COLUMNS} rows={data} rowKey={(row) => row.id} now={now} />)}
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty>No vault on this chain takes an asset with this symbol.</Empty>
+            ) : (
+              <Table caption="Vaults that take this symbol" columns={VAULT_COLUMNS} rows={data} rowKey={(row) => row.id} now={now} />
+            )
+          }
         </Optional>
       </Section>
       {asset.dependency_chain.length > 0 && (
@@ -133,7 +162,10 @@ function View({ data: { asset, vaults }, now }: ViewProps<Data>): JSX.Element {
           <ul>
             {asset.dependency_chain.map((link) => (
               <li key={link.asset_id}>
-                <a href={`/search?q=${encodeURIComponent(link.symbol)}`}><bdi>{link.symbol}</bdi></a> <Tier tier={link.risk_tier} /> <Score score={link.risk_score} />
+                <a href={`/search?q=${encodeURIComponent(link.symbol)}`}>
+                  <bdi>{link.symbol}</bdi>
+                </a>{' '}
+                <Tier tier={link.risk_tier} /> <Score score={link.risk_score} />
               </li>
             ))}
           </ul>

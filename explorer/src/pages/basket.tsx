@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import type { Part } from '../api.js';
-import { words } from '../format.js';
+import { counted, words } from '../format.js';
 import { indexPath, protocolPath, vaultPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { BasketChangeRow, BasketDetail } from '../types.js';
@@ -17,10 +17,16 @@ interface Data {
 export default definePage<Data>({
   async load({ api, place, query }) {
     const path = `/v1/baskets/${encodeURIComponent(place.params['id'] ?? '')}`;
-    const [basket, changes] = await Promise.all([api.get<{ data: BasketDetail }>(path, { at: query.get('at') }), api.optional<{ data: BasketChangeRow[] }>(`${path}/changes`)]);
+    const [basket, changes] = await Promise.all([
+      api.get<{ data: BasketDetail }>(path, { at: query.get('at') }),
+      api.optional<{ data: BasketChangeRow[] }>(`${path}/changes`),
+    ]);
     return { basket: basket.data, changes };
   },
-  head: ({ basket }) => ({ title: basket.name, about: basket.methodology.summary || `The basket ${basket.name}: ${basket.constituents.length} constituents with weights.` }),
+  head: ({ basket }) => ({
+    title: basket.name,
+    about: basket.methodology.summary || `The basket ${basket.name}: ${counted(basket.constituents.length, 'constituent')} with weights.`,
+  }),
   View,
 });
 
@@ -39,7 +45,9 @@ function View({ data: { basket, changes }, now }: ViewProps<Data>): JSX.Element 
       <p class="lead">
         <bdi>{basket.methodology.summary}</bdi>
       </p>
-      {String(basket.support_status) !== 'current' && <p class="banner warn">This version is {words(String(basket.support_status)).toLowerCase()}.</p>}
+      {String(basket.support_status) !== 'current' && (
+        <p class="banner warn">This version is {words(String(basket.support_status)).toLowerCase()}.</p>
+      )}
       <Facts
         of={[
           ['Version', <Text text={basket.version_id} />],
@@ -78,7 +86,8 @@ function View({ data: { basket, changes }, now }: ViewProps<Data>): JSX.Element 
               data.map((change) => (
                 <details key={change.version_id}>
                   <summary>
-                    {change.version_id}, <When at={change.effective_from} now={now} short />: {change.added.length} added, {change.removed.length} removed, {change.weight_changed.length} with other weights
+                    {change.version_id}, <When at={change.effective_from} now={now} short />:{' '}
+                    {`${change.added.length} added, ${change.removed.length} removed, ${change.weight_changed.length} with other weights`}
                   </summary>
                   <ul>
                     {change.added.map(({ id, weight }, at) => (

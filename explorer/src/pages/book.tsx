@@ -6,7 +6,11 @@ import { definePage } from '../page.js';
 
 export default definePage<null>({
   load: () => Promise.resolve(null),
-  head: () => ({ title: 'Book', about: 'Check a book of positions against limits by asset, bridge, price feed, signers and chain, and get a signed decision that anybody can verify.' }),
+  head: () => ({
+    title: 'Book',
+    about:
+      'Check a book of positions against limits by asset, bridge, price feed, signers and chain, and get a signed decision that anybody can verify.',
+  }),
   View,
 });
 
@@ -14,9 +18,12 @@ function View(): JSX.Element {
   return (
     <>
       <h1 tabIndex={-1}>Book</h1>
-      <p class="lead">Check a book of positions against limits by asset, bridge, price feed, signers, protocol, curator and chain, through nested vaults.</p>
+      <p class="lead">
+        Check a book of positions against limits by asset, bridge, price feed, signers, protocol, curator and chain, through nested vaults.
+      </p>
       <p class="note">
-        Nothing of your book leaves this browser until you press “Check”. Then vaults, amounts and limits are sent to this service alone, with your key. They are kept by the service only if you issue a decision.
+        Nothing of your book leaves this browser until you press “Check”. Then vaults, amounts and limits are sent to this service alone, with your
+        key. A limit that you move after that sends them again. The service keeps them only if you issue a decision.
       </p>
       <Workbench />
       <noscript>
@@ -26,7 +33,10 @@ function View(): JSX.Element {
       </noscript>
       <section class="part">
         <h2>What the file looks like</h2>
-        <p>One position a line: the vault, and the amount in US dollars. A vault is its id, or its chain and address. A first line with names is skipped.</p>
+        <p>
+          One position a line: the vault, and the amount in US dollars. A vault is its id, or its chain and address. A first line with names is
+          skipped.
+        </p>
         <pre>
           <code>{'vault,amount\n1:0x0000000000000000000000000000000000000001,1500000\n'}</code>
         </pre>

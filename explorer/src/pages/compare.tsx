@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Part } from '../api.js';
 import { MOST, remember, remembered } from '../comparison.js';
+import { counted } from '../format.js';
 import { curatorPath, protocolPath, vaultPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { VaultDetail, VaultPage } from '../types.js';
@@ -16,9 +17,16 @@ interface Data {
 export default definePage<Data>({
   async load({ api, query }) {
     const ids = [...new Set((query.get('ids') ?? '').split(',').filter(Boolean))].slice(0, MOST);
-    return { vaults: await Promise.all(ids.map(async (id) => ({ id, part: await api.optional<{ data: VaultPage }>(`/v1/vaults/${encodeURIComponent(id)}`, { points: 1 }) }))) };
+    return {
+      vaults: await Promise.all(
+        ids.map(async (id) => ({ id, part: await api.optional<{ data: VaultPage }>(`/v1/vaults/${encodeURIComponent(id)}`, { points: 1 }) })),
+      ),
+    };
   },
-  head: ({ vaults }) => ({ title: 'Comparison', about: `${vaults.length} vaults beside each other: scores, vectors, liquidity and who decides.` }),
+  head: ({ vaults }) => {
+    const which = vaults.length === 0 ? 'Up to five vaults' : counted(vaults.length, 'vault');
+    return { title: 'Comparison', about: `${which} beside each other: scores, vectors, liquidity and who decides.` };
+  },
   View,
 });
 
@@ -27,10 +35,10 @@ type Row = readonly [string, (vault: VaultDetail, now: string) => JSX.Element | 
 const ROWS: readonly Row[] = [
   ['Tier', (it) => <Tier tier={it.risk_tier} />],
   ['Score', (it) => <Score score={it.total_score} />],
-  ['Asset', (it) => <Score score={it.risk_vectors.asset.score} />],
-  ['Platform', (it) => <Score score={it.risk_vectors.platform.score} />],
-  ['Control', (it) => <Score score={it.risk_vectors.control.score} />],
-  ['History', (it) => <Score score={it.risk_vectors.history.score} />],
+  ['Vector: asset', (it) => <Score score={it.risk_vectors.asset.score} />],
+  ['Vector: platform', (it) => <Score score={it.risk_vectors.platform.score} />],
+  ['Vector: control', (it) => <Score score={it.risk_vectors.control.score} />],
+  ['Vector: history', (it) => <Score score={it.risk_vectors.history.score} />],
   ['Value locked', (it) => (it.tvl_status === 'observed' ? <Usd amount={it.tvl_usd} /> : <Unknown />)],
   ['APR, net', (it) => <Percent of={it.apr_net} />],
   ['Utilization', (it) => <Percent of={it.utilization} />],
@@ -45,16 +53,20 @@ const ROWS: readonly Row[] = [
   ['Read', (it, now) => <When at={it.last_synced_at} now={now} short />],
 ];
 
-function View({ data: { vaults }, now }: ViewProps<Data>): JSX.Element {
+function View({ data: { vaults }, place, now }: ViewProps<Data>): JSX.Element {
   useEffect(() => {
-    const ids = vaults.map(({ id }) => id);
-    if (ids.length > 0) return remember(ids);
+    // An address with an empty list is what is left when the last vault is removed.
+    if (new URLSearchParams(place.search).has('ids')) return remember(vaults.map(({ id }) => id));
     const known = remembered();
     if (known.length > 0) location.replace(`/compare?ids=${known.map(encodeURIComponent).join(',')}`);
     return undefined;
-  }, [vaults]);
+  }, [vaults, place.search]);
   const found = vaults.flatMap(({ part }) => (part.data ? [part.data.data.vault] : []));
-  const without = (id: string): string => `/compare?ids=${vaults.filter((one) => one.id !== id).map((one) => encodeURIComponent(one.id)).join(',')}`;
+  const without = (id: string): string =>
+    `/compare?ids=${vaults
+      .filter((one) => one.id !== id)
+      .map((one) => encodeURIComponent(one.id))
+      .join(',')}`;
   return (
     <>
       <h1 tabIndex={-1}>Comparison</h1>
@@ -64,7 +76,19 @@ function View({ data: { vaults }, now }: ViewProps<Data>): JSX.Element {
           Choose vaults with “Compare” on their pages. <a href="/vaults">All vaults</a>
         </Empty>
       )}
-      {vaults.map(({ id, part }) => part.failure && <Missing key={id} failure={part.failure} what={`the vault ${id}`} />)}
+      {vaults.map(
+        ({ id, part }) =>
+          part.failure && (
+            <div key={id}>
+              <Missing failure={part.failure} what={`the vault ${id}`} />
+              <p>
+                <a href={without(id)}>
+                  Remove <bdi>{id}</bdi>
+                </a>
+              </p>
+            </div>
+          ),
+      )}
       {found.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label="Comparison">
           <table>
@@ -76,7 +100,9 @@ function View({ data: { vaults }, now }: ViewProps<Data>): JSX.Element {
                   <th key={vault.id} scope="col">
                     <To href={vaultPath(vault.id)}>{vault.name || vault.id}</To>
                     <br />
-                    <a href={without(vault.id)}>Remove</a>
+                    <a href={without(vault.id)} aria-label={`Remove ${vault.name || vault.id}`}>
+                      Remove
+                    </a>
                   </th>
                 ))}
               </tr>

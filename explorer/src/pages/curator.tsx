@@ -1,6 +1,7 @@
 // A curator: its vaults, chains and events.
 
 import type { JSX } from 'preact';
+import { counted } from '../format.js';
 import { chainPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { CuratorPage } from '../types.js';
@@ -10,8 +11,12 @@ import { Table } from '../ui/table.js';
 import { VaultsOf } from '../ui/vaults-of.js';
 
 export default definePage<CuratorPage>({
-  load: async ({ api, place }) => (await api.get<{ data: CuratorPage }>(`/v1/curators/${encodeURIComponent(place.params['id'] ?? '')}`, { vaultLimit: 50 })).data,
-  head: ({ curator }) => ({ title: curator.name, about: curator.one_liner || `${curator.name}, a curator of ${curator.vault_count} vaults.` }),
+  load: async ({ api, place }) =>
+    (await api.get<{ data: CuratorPage }>(`/v1/curators/${encodeURIComponent(place.params['id'] ?? '')}`, { vaultLimit: 50 })).data,
+  head: ({ curator }) => ({
+    title: curator.name,
+    about: curator.one_liner || `${curator.name}, a curator of ${counted(curator.vault_count, 'vault')}.`,
+  }),
   View,
 });
 
@@ -58,10 +63,14 @@ function View({ data, now }: ViewProps<CuratorPage>): JSX.Element {
         )}
       </Section>
       <Section id="events" title="Events">
-        {events.length === 0 ? <Empty>No events have been recorded.</Empty> : <Table caption="Events" columns={EVENT_COLUMNS} rows={events} rowKey={({ id }) => id} now={now} />}
+        {events.length === 0 ? (
+          <Empty>No events have been recorded.</Empty>
+        ) : (
+          <Table caption="Events" columns={EVENT_COLUMNS} rows={events} rowKey={({ id }) => id} now={now} />
+        )}
         {eventsTotal > events.length && (
           <p>
-            <a href={`/events?curatorId=${encodeURIComponent(curator.id)}`}>All {eventsTotal} events</a>
+            <a href={`/events?curatorId=${encodeURIComponent(curator.id)}`}>All {counted(eventsTotal, 'event')}</a>
           </p>
         )}
       </Section>

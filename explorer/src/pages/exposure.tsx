@@ -11,6 +11,9 @@ import { type ExposureGraph, graphOf } from '../exposure/graph.js';
 import { Picture } from '../exposure/picture.js';
 import { Listing } from '../exposure/listing.js';
 
+/** Most parts of a graph that is drawn. */
+const MOST_NODES = 150;
+
 interface Data {
   vault: VaultDetail;
   looked: Part<{ data: LookedThrough }>;
@@ -23,7 +26,10 @@ export default definePage<Data>({
     const looked = await api.optional<{ data: LookedThrough }>('/v1/graph/look-through', { vaults: `${vault.chain_id}:${vault.address}` });
     return { vault, looked };
   },
-  head: ({ vault }) => ({ title: `Exposure of ${vault.name || vault.id}`, about: `What ${vault.name} depends on: vaults, assets, price feeds, bridges and signers, with shares.` }),
+  head: ({ vault }) => ({
+    title: `Exposure of ${vault.name || vault.id}`,
+    about: `What ${vault.name || vault.id} depends on: vaults, assets, price feeds, bridges and signers, with shares.`,
+  }),
   View,
 });
 
@@ -34,23 +40,47 @@ function View({ data: { vault, looked }, now }: ViewProps<Data>): JSX.Element {
   return (
     <>
       <p class="crumbs">
-        <a href="/vaults">Vaults</a> / <a href={vaultPath(vault.id)}><bdi>{vault.name || vault.id}</bdi></a>
+        <a href="/vaults">Vaults</a> /{' '}
+        <a href={vaultPath(vault.id)}>
+          <bdi>{vault.name || vault.id}</bdi>
+        </a>
       </p>
       <h1 tabIndex={-1}>
         Exposure of <bdi>{vault.name || vault.id}</bdi>
       </h1>
       {looked.failure && <Missing failure={looked.failure} what="the whole graph, through nested vaults to feeds, bridges and signers" />}
-      {!through && <p>What is shown are the exposures that the score counts.</p>}
-      {looked.data && <Facts of={[['Snapshot', <Hash text={looked.data.data.snapshotId} whole />], ['Built', <When at={looked.data.data.builtAt} now={now} />]]} />}
+      {looked.data && !through && <p>The newest snapshot of the whole graph does not contain this vault.</p>}
+      {!through && <p>This page shows only the exposures that the score counts.</p>}
+      {looked.data && (
+        <Facts
+          of={[
+            ['Snapshot', <Hash text={looked.data.data.snapshotId} whole />],
+            ['Built', <When at={looked.data.data.builtAt} now={now} />],
+          ]}
+        />
+      )}
       {graph.nodes.length <= 1 ? (
         <Empty>Nothing below this vault is known.</Empty>
       ) : (
         <>
-          <Picture graph={graph} title={`What ${vault.name || vault.id} depends on`} />
-          <Section id="list" title="The same as a list">
+          {graph.nodes.length <= MOST_NODES ? (
+            <Picture graph={graph} title={`What ${vault.name || vault.id} depends on`} />
+          ) : (
+            <p>The graph has {graph.nodes.length} parts, too many for a picture. The list has all of them.</p>
+          )}
+          <Section id="list" title="The graph as a list">
             <Listing graph={graph} />
           </Section>
         </>
+      )}
+      {through && through.cycles.length > 0 && (
+        <Section id="cycles" title="Vaults that hold each other">
+          <ul>
+            {through.cycles.map((cycle) => (
+              <li key={cycle.join(' ')}>{cycle.join(' → ')} → the first again</li>
+            ))}
+          </ul>
+        </Section>
       )}
       {through && through.unattributed.length > 0 && (
         <Section id="unattributed" title="Not attributed">

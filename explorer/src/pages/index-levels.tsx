@@ -47,7 +47,9 @@ function View({ data: { index, levels } }: ViewProps<Data>): JSX.Element {
           {({ data }) => (
             <Chart
               title="Level"
-              series={[{ name: 'Level', points: data.map(({ date, level }) => [`${date}T00:00:00.000Z`, level]), format: (value) => value.toFixed(2) }]}
+              series={[
+                { name: 'Level', points: data.map(({ date, level }) => [`${date}T00:00:00.000Z`, level]), format: (value) => value.toFixed(2) },
+              ]}
               marks={data.flatMap(({ date, gap }) => (gap ? [{ at: `${date}T00:00:00.000Z`, label: 'No level: a price is missing' }] : []))}
             />
           )}

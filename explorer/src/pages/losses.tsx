@@ -13,7 +13,15 @@ export default listPage<LossRow>({
   noun: 'incidents',
   rowKey: (row) => row.id,
   above: ({ meta }, _place, now) => {
-    const { totalLossUsd, coverageSource, coverageTotal, coverageTotalLossUsd, coverageRefreshedAt, evidenceCoveredIncidents, transactionCoveredIncidents } = meta as LossMeta;
+    const {
+      totalLossUsd,
+      coverageSource,
+      coverageTotal,
+      coverageTotalLossUsd,
+      coverageRefreshedAt,
+      evidenceCoveredIncidents,
+      transactionCoveredIncidents,
+    } = meta as LossMeta;
     return (
       <Facts
         of={[
@@ -34,12 +42,20 @@ export default listPage<LossRow>({
     { label: 'Severity', cell: (row) => <SeverityMark severity={row.severity} /> },
     { label: 'Class', cell: (row) => <Words name={row.classification} /> },
     { label: 'Protocol', cell: (row) => <Text text={row.protocol?.name} /> },
-    { label: 'Chains', cell: (row) => row.chains.map(({ chainSlug }) => chainSlug).join(', ') },
+    { label: 'Chains', cell: (row) => <Text text={row.chains.map(({ chainSlug }) => chainSlug).join(', ')} /> },
     {
       label: 'References',
       cell: (row) => {
         const links = row.incidentDossier.evidence.links.filter(({ url }) => outside(url));
-        return links.length === 0 ? <span class="quiet">none</span> : links.map(({ url, label }, at) => <Outside key={at} url={url}>{label ?? `${at + 1}`}</Outside>);
+        return links.length === 0 ? (
+          <span class="quiet">none</span>
+        ) : (
+          links.map(({ url, label }, at) => (
+            <Outside key={at} url={url}>
+              {label ?? `${at + 1}`}
+            </Outside>
+          ))
+        );
       },
     },
   ],

@@ -6,7 +6,25 @@ import { percent, words } from '../format.js';
 import { assetPath, chainPath, protocolPath, vaultPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { MarketEvent, MarketPage } from '../types.js';
-import { Count, Duration, Empty, Facts, Hash, Optional, Percent, Score, Section, SeverityMark, Text, Tier, To, Unknown, Usd, When, Words } from '../ui/basic.js';
+import {
+  Count,
+  Duration,
+  Empty,
+  Facts,
+  Hash,
+  Optional,
+  Percent,
+  Score,
+  Section,
+  SeverityMark,
+  Text,
+  Tier,
+  To,
+  Unknown,
+  Usd,
+  When,
+  Words,
+} from '../ui/basic.js';
 import { Table } from '../ui/table.js';
 
 interface Data {
@@ -20,9 +38,16 @@ export default definePage<Data>({
     const [page, events] = await Promise.all([api.get<{ data: MarketPage }>(path), api.optional<{ data: MarketEvent[] }>(`${path}/events`)]);
     return { page: page.data, events };
   },
-  head: ({ page: { market } }) => ({ title: market.name || market.id, about: `${market.name}, a lending market of ${market.protocol_name} on ${market.chain_name}: reserves, utilization and who can change it.` }),
+  head({ page: { market } }) {
+    const title = market.name || market.id;
+    const where = `${market.protocol_name} on ${market.chain_name}`;
+    return { title, about: `${title}, a lending market of ${where}: reserves, utilization and who can change it.` };
+  },
   View,
 });
+
+/** Null stands for three cases, which the answer does not tell apart. */
+const room = (usd: number | null): JSX.Element => (usd === null ? <Unknown>without a limit, or unknown</Unknown> : <Usd amount={usd} />);
 
 function View({ data: { page, events }, now }: ViewProps<Data>): JSX.Element {
   const { market, reserves, emodes, hubs, signer_sets: signers } = page;
@@ -59,7 +84,10 @@ function View({ data: { page, events }, now }: ViewProps<Data>): JSX.Element {
             now={now}
             columns={[
               { label: 'Asset', header: true, cell: (row) => <To href={assetPath(Number(row.chain_id), row.asset_address)}>{row.asset_symbol}</To> },
-              { label: 'Vault', cell: (row) => (row.vault_id ? <To href={vaultPath(row.vault_id)}>Open</To> : <span class="quiet">not followed</span>) },
+              {
+                label: 'Vault',
+                cell: (row) => (row.vault_id ? <To href={vaultPath(row.vault_id)}>Open</To> : <span class="quiet">not followed</span>),
+              },
               { label: 'Tier', cell: (row) => <Tier tier={row.risk_tier} /> },
               { label: 'Score', number: true, cell: (row) => <Score score={row.total_score} /> },
               { label: 'Supplied', number: true, cell: (row) => <Usd amount={row.supplied_usd} /> },
@@ -67,9 +95,12 @@ function View({ data: { page, events }, now }: ViewProps<Data>): JSX.Element {
               { label: 'Utilization', number: true, cell: (row) => <Percent of={row.utilization} /> },
               { label: 'Supply APR', number: true, cell: (row) => <Percent of={row.supply_apr} /> },
               { label: 'Borrow APR', number: true, cell: (row) => <Percent of={row.borrow_apr} /> },
-              { label: 'Deposits', cell: (row) => (row.is_shutdown ? 'shut down' : row.is_depositable === null ? <Unknown /> : row.is_depositable ? 'open' : 'closed') },
+              {
+                label: 'Deposits',
+                cell: (row) => (row.is_shutdown ? 'shut down' : row.is_depositable === null ? <Unknown /> : row.is_depositable ? 'open' : 'closed'),
+              },
               { label: 'Borrowing', cell: (row) => <Words name={row.borrow_status} /> },
-              { label: 'Room', number: true, cell: (row) => <Usd amount={row.deposit_capacity_usd} /> },
+              { label: 'Room', number: true, cell: (row) => room(row.deposit_capacity_usd) },
             ]}
           />
         )}
@@ -92,7 +123,7 @@ function View({ data: { page, events }, now }: ViewProps<Data>): JSX.Element {
           />
         </Section>
       )}
-      {hubs.length > 0 && <p>{hubs.length} liquidity hubs stand behind this market.</p>}
+      {hubs.length > 0 && <p>Liquidity hubs behind this market: {hubs.length}.</p>}
       <Section id="signers" title="Who can change it">
         {signers.length === 0 ? (
           <Empty>Not known.</Empty>
@@ -105,7 +136,10 @@ function View({ data: { page, events }, now }: ViewProps<Data>): JSX.Element {
             columns={[
               { label: 'Name', header: true, cell: (row) => <Text text={row.name ?? row.address} /> },
               { label: 'Form', cell: (row) => <Words name={row.form} /> },
-              { label: 'Signatures', cell: (row) => (row.threshold === null || row.owner_count === null ? <Unknown /> : `${row.threshold} of ${row.owner_count}`) },
+              {
+                label: 'Signatures',
+                cell: (row) => (row.threshold === null || row.owner_count === null ? <Unknown /> : `${row.threshold} of ${row.owner_count}`),
+              },
               { label: 'Delay', cell: (row) => <Duration seconds={row.delay_seconds} /> },
               { label: 'Roles', cell: (row) => row.roles.map(words).join(', ') || <Unknown /> },
               { label: 'Verified', cell: (row) => (row.verified ? 'yes' : 'no') },

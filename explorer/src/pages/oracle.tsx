@@ -7,12 +7,18 @@ import type { OracleFeed } from '../types.js';
 import { Duration, Empty, Facts, Hash, Percent, Section, Text, To, When, Words } from '../ui/basic.js';
 import { FeedState } from '../ui/feed.js';
 
+const STATES: Record<string, string> = { fresh: 'fresh', stale: 'stale', unknown: 'not known whether it is stale' };
+
 export default definePage<OracleFeed>({
   async load({ api, place }) {
     const { chain = '', address = '' } = place.params;
     return (await api.get<{ data: OracleFeed }>(`/v1/oracle/${encodeURIComponent(chain)}/${encodeURIComponent(address)}`)).data;
   },
-  head: (feed) => ({ title: feed.description ?? feed.address, about: `${feed.description ?? feed.address}, a price feed on ${feed.chain_name}: ${feed.status}, with its heartbeat and who reads it.` }),
+  head(feed) {
+    const title = feed.description || feed.address;
+    const state = STATES[feed.status] ?? feed.status;
+    return { title, about: `${title}, a price feed on ${feed.chain_name}: ${state}, with its heartbeat and who reads it.` };
+  },
   View,
 });
 
@@ -23,7 +29,7 @@ function View({ data: feed, now }: ViewProps<OracleFeed>): JSX.Element {
         <a href="/oracles">Price feeds</a>
       </p>
       <h1 tabIndex={-1}>
-        <bdi>{feed.description ?? feed.address}</bdi>
+        <bdi>{feed.description || feed.address}</bdi>
       </h1>
       <p class="headline">
         <FeedState status={feed.status} />

@@ -13,7 +13,7 @@ export default listPage<OracleFeed>({
   noun: 'feeds',
   rowKey: (row) => `${row.chain_id}:${row.address}`,
   columns: [
-    { label: 'Feed', header: true, cell: (row) => <To href={oraclePath(Number(row.chain_id), row.address)}>{row.description ?? row.address}</To> },
+    { label: 'Feed', header: true, cell: (row) => <To href={oraclePath(Number(row.chain_id), row.address)}>{row.description || row.address}</To> },
     { label: 'State', cell: (row) => <FeedState status={row.status} /> },
     { label: 'Kind', cell: (row) => <Words name={row.kind} /> },
     { label: 'Vendor', cell: (row) => <Text text={row.vendor} /> },

@@ -1,6 +1,7 @@
 // A protocol: its vaults, deployed versions with audits, and incidents.
 
 import type { JSX } from 'preact';
+import { counted } from '../format.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { ProtocolPage } from '../types.js';
 import { Count, Empty, Facts, Outside, Section, SeverityMark, Text, Usd, When } from '../ui/basic.js';
@@ -8,8 +9,12 @@ import { Table } from '../ui/table.js';
 import { VaultsOf } from '../ui/vaults-of.js';
 
 export default definePage<ProtocolPage>({
-  load: async ({ api, place }) => (await api.get<{ data: ProtocolPage }>(`/v1/protocols/${encodeURIComponent(place.params['id'] ?? '')}`, { vaultLimit: 50 })).data,
-  head: ({ protocol, vaultTotal }) => ({ title: protocol.name, about: `${protocol.name}: ${vaultTotal} vaults, deployed versions with audits, and incidents.` }),
+  load: async ({ api, place }) =>
+    (await api.get<{ data: ProtocolPage }>(`/v1/protocols/${encodeURIComponent(place.params['id'] ?? '')}`, { vaultLimit: 50 })).data,
+  head: ({ protocol, vaultTotal }) => ({
+    title: protocol.name,
+    about: `${protocol.name}: ${counted(vaultTotal, 'vault')}, deployed versions with audits, and incidents.`,
+  }),
   View,
 });
 
@@ -22,7 +27,12 @@ function View({ data: { protocol, vaults, vaultTotal, versions, incidents }, now
       <h1 tabIndex={-1}>
         <bdi>{protocol.name}</bdi>
       </h1>
-      <Facts of={[['Vaults', <Count n={vaultTotal} />], ['Website', <Outside url={protocol.website_url} />]]} />
+      <Facts
+        of={[
+          ['Vaults', <Count n={vaultTotal} />],
+          ['Website', <Outside url={protocol.website_url} />],
+        ]}
+      />
       <VaultsOf vaults={vaults} total={vaultTotal} all={`/vaults?protocol=${encodeURIComponent(protocol.id)}`} now={now} />
       <Section id="versions" title="Versions">
         {versions.length === 0 ? (

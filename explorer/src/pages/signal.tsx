@@ -74,7 +74,11 @@ function View({ data: signal, now }: ViewProps<SignalDetail>): JSX.Element {
             rowKey={({ vaultKey }) => vaultKey}
             now={now}
             columns={[
-              { label: 'Vault', header: true, cell: (row) => <To href={row.vaultId ? vaultPath(row.vaultId) : null}>{row.vaultName ?? row.vaultKey}</To> },
+              {
+                label: 'Vault',
+                header: true,
+                cell: (row) => <To href={row.vaultId ? vaultPath(row.vaultId) : null}>{row.vaultName ?? row.vaultKey}</To>,
+              },
               { label: 'Exposed', number: true, cell: (row) => <Usd amount={row.exposureUsd} /> },
               { label: 'Share', number: true, cell: (row) => <Percent of={row.exposureShare} /> },
               { label: 'Through', cell: (row) => <Text text={row.via.join(', ')} /> },

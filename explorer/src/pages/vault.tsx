@@ -8,7 +8,27 @@ import { percent, usd, words } from '../format.js';
 import { chainPath, curatorPath, eventPath, exposurePath, protocolPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { HolderSnapshot, ScoreHistoryPoint, VaultDetail, VaultPage } from '../types.js';
-import { Count, Duration, Empty, Facts, Hash, Optional, Outside, Percent, Score, Section, SeverityMark, Text, Tier, To, Unknown, Usd, When, Words } from '../ui/basic.js';
+import {
+  Count,
+  Duration,
+  Empty,
+  Facts,
+  Hash,
+  Missing,
+  Optional,
+  Outside,
+  Percent,
+  Score,
+  Section,
+  SeverityMark,
+  Text,
+  Tier,
+  To,
+  Unknown,
+  Usd,
+  When,
+  Words,
+} from '../ui/basic.js';
 import { Chart, type Mark } from '../ui/chart.js';
 import { Inputs, inputsOf } from '../ui/inputs.js';
 import { ScoreParts } from '../ui/score-parts.js';
@@ -23,13 +43,21 @@ interface Data {
 export default definePage<Data>({
   async load({ api, place }) {
     const { data: page } = await api.get<{ data: VaultPage }>(`/v1/vaults/${encodeURIComponent(place.params['id'] ?? '')}`, { points: 180 });
-    const path = `/v1/vault/${page.vault.chain_id}/${page.vault.address}`;
-    const [history, holders] = await Promise.all([api.optional<{ data: ScoreHistoryPoint[] }>(`${path}/score-history`), api.optional<{ data: HolderSnapshot }>(`${path}/holders`)]);
+    const path = `/v1/vault/${page.vault.chain_id}/${encodeURIComponent(page.vault.address)}`;
+    const [history, holders] = await Promise.all([
+      api.optional<{ data: ScoreHistoryPoint[] }>(`${path}/score-history`),
+      api.optional<{ data: HolderSnapshot }>(`${path}/holders`),
+    ]);
     return { page, history, holders };
   },
   head({ page: { vault } }) {
+    const locked = vault.tvl_status === 'observed' ? usd(vault.tvl_usd) : 'an unknown amount';
+    const name = vault.name || vault.id;
     const score = vault.total_score === null ? 'not scored' : `${vault.total_score.toFixed(2)} of 10, ${vault.risk_tier ?? 'no tier'}`;
-    return { title: vault.name || vault.id, about: `${vault.name}, a vault of ${vault.protocol_name} on ${vault.chain_name}: risk score ${score}; ${usd(vault.tvl_usd)} locked.` };
+    return {
+      title: name,
+      about: `${name}, a vault of ${vault.protocol_name} on ${vault.chain_name}: risk score ${score}; ${locked} locked.`,
+    };
   },
   View,
 });
@@ -48,18 +76,21 @@ function View({ data: { page, history, holders }, now }: ViewProps<Data>): JSX.E
         <Tier tier={vault.risk_tier} /> <Score score={vault.total_score} wide /> <Compare id={vault.id} />
       </p>
       {!vault.is_active && <p class="banner warn">This vault is no longer active.</p>}
-      {vault.needs_risk_review && <p class="banner warn">This vault waits for a review.</p>}
+      {vault.needs_risk_review && <p class="banner warn">The score of this vault is provisional: its data waits for a review.</p>}
       <Overview vault={vault} now={now} />
       <Section id="score" title="Why this score">
         <ScoreParts vault={vault} />
       </Section>
       <Section id="history" title="History">
-        <Optional part={history} what="the history of the score">
-          {({ data }) => <History page={page} scores={data} />}
-        </Optional>
+        {history.failure && <Missing failure={history.failure} what="the history of the score" />}
+        <History page={page} scores={history.data?.data ?? []} />
       </Section>
       <Section id="inputs" title="Inputs">
-        {vault.score_provenance ? <Inputs inputs={inputsOf(vault.score_provenance.inputs)} now={now} again="/v1/docs/verify#read-a-score-again" /> : <Empty>No inputs have been recorded.</Empty>}
+        {vault.score_provenance ? (
+          <Inputs inputs={inputsOf(vault.score_provenance.inputs)} now={now} again="/v1/docs/verify#read-a-score-again" />
+        ) : (
+          <Empty>No inputs have been recorded.</Empty>
+        )}
         <Answers vault={vault} now={now} />
       </Section>
       <Section id="depends" title="What it depends on">
@@ -119,13 +150,33 @@ function Overview({ vault, now }: { vault: VaultDetail; now: string }): JSX.Elem
         ['Protocol', <To href={protocolPath(vault.protocol_id)}>{vault.protocol_name}</To>],
         ['Curator', vault.curator_id ? <To href={curatorPath(vault.curator_id)}>{vault.curator_name ?? vault.curator_id}</To> : 'none'],
         ['Chain', <To href={chainPath(vault.chain_id)}>{vault.chain_name}</To>],
-        ['Asset', vault.asset_symbol ? <a href={vault.asset_address ? `/assets/${vault.chain_id}/${vault.asset_address}` : `/assets?search=${encodeURIComponent(vault.asset_symbol)}`}><bdi>{vault.asset_symbol}</bdi></a> : <Unknown />],
+        [
+          'Asset',
+          vault.asset_symbol ? (
+            <a
+              href={
+                vault.asset_address ? `/assets/${vault.chain_id}/${vault.asset_address}` : `/assets?search=${encodeURIComponent(vault.asset_symbol)}`
+              }
+            >
+              <bdi>{vault.asset_symbol}</bdi>
+            </a>
+          ) : (
+            <Unknown />
+          ),
+        ],
         ['Strategy', <Words name={vault.strategy_type} />],
         ['Deposits', <Words name={vault.deposit_status} />],
         ['Withdrawals', <Words name={vault.withdraw_status} />],
         ['Available now', <Usd amount={vault.available_liquidity_usd} />],
         ['Utilization', <Percent of={vault.utilization} />],
-        ['Audits', vault.is_audited ? <Outside url={vault.audit_report_url}>{vault.auditors.length > 0 ? vault.auditors.join(', ') : 'audited'}</Outside> : <Words name={vault.audit_status} />],
+        [
+          'Audits',
+          vault.is_audited ? (
+            <Outside url={vault.audit_report_url}>{vault.auditors.length > 0 ? vault.auditors.join(', ') : 'audited'}</Outside>
+          ) : (
+            <Words name={vault.audit_status} />
+          ),
+        ],
         ['Timelock', <Duration seconds={vault.timelock_seconds} />],
         ['Code can change', vault.is_immutable === null ? <Unknown /> : vault.is_immutable ? 'no' : 'yes'],
         ['Address', <Hash text={vault.address} whole />],
@@ -141,7 +192,9 @@ function History({ page, scores }: { page: VaultPage; scores: readonly ScoreHist
     ...page.events.map(({ occurred_at: at, title, id }) => ({ at, label: title, href: eventPath(id) })),
     ...scores.flatMap(({ observed_at: at, methodology_version: version }, n) => {
       const before = scores[n - 1];
-      return before && before.methodology_version !== version ? [{ at, label: `Methodology ${version} instead of ${before.methodology_version}` }] : [];
+      return before && before.methodology_version !== version
+        ? [{ at, label: `Methodology ${version} instead of ${before.methodology_version}` }]
+        : [];
     }),
   ];
   return (
@@ -149,9 +202,19 @@ function History({ page, scores }: { page: VaultPage; scores: readonly ScoreHist
       title="Score, value locked and price per share"
       marks={marks}
       series={[
-        { name: 'Score', points: scores.map(({ observed_at: at, new_score: score }) => [at, score]), format: (value) => value.toFixed(2), bounds: [0, 10], steps: true },
+        {
+          name: 'Score',
+          points: scores.map(({ observed_at: at, new_score: score }) => [at, score]),
+          format: (value) => value.toFixed(2),
+          bounds: [0, 10],
+          steps: true,
+        },
         { name: 'Value locked', points: page.snapshots.map(({ recorded_at: at, tvl_usd: value }) => [at, value]), format: usd },
-        { name: 'Price per share', points: page.snapshots.map(({ recorded_at: at, price_per_share: value }) => [at, value]), format: (value) => value.toPrecision(6) },
+        {
+          name: 'Price per share',
+          points: page.snapshots.map(({ recorded_at: at, price_per_share: value }) => [at, value]),
+          format: (value) => value.toPrecision(6),
+        },
       ]}
     />
   );
@@ -198,7 +261,15 @@ function Exposures({ vault }: { vault: VaultDetail }): JSX.Element {
       rowKey={({ id }, at) => `${id} ${at}`}
       now=""
       columns={[
-        { label: 'Exposure', header: true, cell: ({ id }) => <To href={id.startsWith('vault:') ? `/vaults/${encodeURIComponent(id.slice(6))}` : `/search?q=${encodeURIComponent(id)}`}>{id.replace(/^vault:/, '')}</To> },
+        {
+          label: 'Exposure',
+          header: true,
+          cell: ({ id }) => (
+            <To href={id.startsWith('vault:') ? `/vaults/${encodeURIComponent(id.slice(6))}` : `/search?q=${encodeURIComponent(id)}`}>
+              {id.replace(/^vault:/, '')}
+            </To>
+          ),
+        },
         { label: 'Share', number: true, cell: ({ share }) => percent(share) },
         { label: 'Score', number: true, cell: ({ score }) => <Score score={score} /> },
         { label: 'Price from', cell: ({ oracle }) => (typeof oracle === 'string' ? words(oracle) : <Unknown />) },
@@ -238,4 +309,3 @@ function Holders({ holders, now }: { holders: HolderSnapshot; now: string }): JS
     </>
   );
 }
-

@@ -81,7 +81,7 @@ export function When({ at, now, short = false }: { at: Maybe<string>; now: strin
   if (!at) return <Unknown />;
   return (
     <time dateTime={at} title={instant(at)}>
-      {short ? age(at, now) : `${instant(at)} (${age(at, now)})`}
+      {short ? age(at, now) || instant(at) : `${instant(at)} (${age(at, now)})`}
     </time>
   );
 }
@@ -117,10 +117,10 @@ export function Words({ name }: { name: Maybe<string> }): JSX.Element {
 export function Outside({ url, children }: { url: Maybe<string>; children?: ComponentChildren }): JSX.Element {
   const href = outside(url);
   if (!url) return <Unknown />;
-  if (!href) return <bdi>{children ?? url}</bdi>;
+  if (!href) return <bdi>{children || url}</bdi>;
   return (
     <a href={href} rel="noopener noreferrer nofollow ugc">
-      {children ?? <bdi>{href.replace(/^https?:\/\//, '').replace(/\/$/, '')}</bdi>}
+      <bdi>{children || href.replace(/^https?:\/\//, '').replace(/\/$/, '')}</bdi>
     </a>
   );
 }
@@ -141,9 +141,9 @@ export function Facts({ of }: { of: readonly (readonly [string, ComponentChildre
   return (
     <dl class="facts">
       {of.map(
-        (fact) =>
+        (fact, at) =>
           fact && (
-            <div key={fact[0]}>
+            <div key={`${fact[0]} ${at}`}>
               <dt>{fact[0]}</dt>
               <dd>{fact[1]}</dd>
             </div>

@@ -35,14 +35,17 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [8, 8, 18, 8];
 /** The series one below the other, with the marks across all of them. */
 export function Chart({ title, series, marks = [] }: { title: string; series: readonly Series[]; marks?: readonly Mark[] }): JSX.Element {
   const drawn = series.filter(({ points }) => points.some(([, value]) => value !== null));
-  const times = [...drawn.flatMap(({ points }) => points.map(([at]) => Date.parse(at))), ...marks.map(({ at }) => Date.parse(at))].filter(Number.isFinite);
+  const times = [...drawn.flatMap(({ points }) => points.map(([at]) => Date.parse(at))), ...marks.map(({ at }) => Date.parse(at))].filter(
+    Number.isFinite,
+  );
   const [first, last] = extent(times);
   if (first === undefined || last === undefined || drawn.length === 0) return <p class="empty">No history has been recorded yet.</p>;
   const x = scaleUtc([first, Math.max(last, first + 1)], [LEFT, WIDTH - RIGHT]);
   const height = HEIGHT * drawn.length + 24;
+  const period = `from ${instant(new Date(first).toISOString())} to ${instant(new Date(last).toISOString())}`;
   return (
     <figure class="chart">
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`${title}: ${drawn.map(({ name }) => name).join(', ')}, from ${instant(new Date(first).toISOString())} to ${instant(new Date(last).toISOString())}`}>
+      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`${title}: ${drawn.map(({ name }) => name).join(', ')}, ${period}`}>
         {marks.map(({ at, label }, n) => (
           <g key={n} class="happened">
             <line x1={x(Date.parse(at))} x2={x(Date.parse(at))} y1={TOP} y2={height - 24} />
@@ -55,9 +58,9 @@ export function Chart({ title, series, marks = [] }: { title: string; series: re
             <Curve series={one} x={(time) => x(time)} />
           </g>
         ))}
-        {x.ticks(5).map((tick) => (
-          <text key={tick.getTime()} class="tick" x={x(tick)} y={height - 6} text-anchor="middle">
-            {tick.toISOString().slice(0, 10)}
+        {ticksOf(x.ticks(5)).map(([tick, label]) => (
+          <text key={label} class="tick" x={x(tick)} y={height - 6} text-anchor="middle">
+            {label}
           </text>
         ))}
       </svg>
@@ -68,6 +71,19 @@ export function Chart({ title, series, marks = [] }: { title: string; series: re
       </details>
     </figure>
   );
+}
+
+/** Instants with labels: days, or times of day where a day has several. Of equal labels, the first. */
+function ticksOf(ticks: readonly Date[]): [Date, string][] {
+  const texts = ticks.map((tick) => tick.toISOString());
+  const isDays = new Set(texts.map((text) => text.slice(0, 10))).size === texts.length;
+  const labels = new Map<string, Date>();
+  for (const [at, tick] of ticks.entries()) {
+    const text = texts[at] ?? '';
+    const label = isDays ? text.slice(0, 10) : `${text.slice(5, 10)} ${text.slice(11, 16)}`;
+    if (!labels.has(label)) labels.set(label, tick);
+  }
+  return [...labels].map(([label, tick]) => [tick, label]);
 }
 
 function Curve({ series, x }: { series: Series; x: (time: number) => number }): JSX.Element {

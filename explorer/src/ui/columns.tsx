@@ -14,7 +14,11 @@ export const VAULT_COLUMNS: readonly Column<VaultRow>[] = [
   { label: 'APR, net', sort: 'apr_net', number: true, cell: (row) => <Percent of={row.apr_net} /> },
   { label: 'Asset', cell: (row) => <Text text={row.asset_symbol} /> },
   { label: 'Protocol', cell: (row) => <To href={protocolPath(row.protocol_id)}>{row.protocol_name}</To> },
-  { label: 'Curator', cell: (row) => (row.curator_id ? <To href={curatorPath(row.curator_id)}>{row.curator_name ?? row.curator_id}</To> : <span class="quiet">none</span>) },
+  {
+    label: 'Curator',
+    cell: (row) =>
+      row.curator_id ? <To href={curatorPath(row.curator_id)}>{row.curator_name ?? row.curator_id}</To> : <span class="quiet">none</span>,
+  },
   { label: 'Chain', cell: (row) => <To href={chainPath(row.chain_id)}>{row.chain_name}</To> },
   { label: 'Utilization', sort: 'utilization', number: true, cell: (row) => <Percent of={row.utilization} /> },
   { label: 'Available', sort: 'available_liquidity_usd', number: true, cell: (row) => <Usd amount={row.available_liquidity_usd} /> },
@@ -47,8 +51,21 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   { label: 'Severity', sort: 'severity', cell: (row) => <SeverityMark severity={row.severity} /> },
   { label: 'Event', header: true, cell: (row) => <To href={eventPath(row.id)}>{row.title}</To> },
   { label: 'Type', cell: (row) => <Words name={row.event_type} /> },
-  { label: 'Protocol', cell: (row) => (row.protocol_id ? <To href={protocolPath(row.protocol_id)}>{row.protocol_name ?? row.protocol_id}</To> : <span class="quiet">–</span>) },
-  { label: 'Chain', cell: (row) => (row.chain_id === null ? <span class="quiet">–</span> : <To href={chainPath(row.chain_id)}>{row.chain_name ?? String(row.chain_id)}</To>) },
-  { label: 'Loss', sort: 'loss_amount_usd', number: true, cell: (row) => (row.loss_amount_usd === null ? <span class="quiet">none stated</span> : <Usd amount={row.loss_amount_usd} />) },
+  {
+    label: 'Protocol',
+    cell: (row) =>
+      row.protocol_id ? <To href={protocolPath(row.protocol_id)}>{row.protocol_name ?? row.protocol_id}</To> : <span class="quiet">–</span>,
+  },
+  {
+    label: 'Chain',
+    cell: (row) =>
+      row.chain_id === null ? <span class="quiet">–</span> : <To href={chainPath(row.chain_id)}>{row.chain_name ?? String(row.chain_id)}</To>,
+  },
+  {
+    label: 'Loss',
+    sort: 'loss_amount_usd',
+    number: true,
+    cell: (row) => (row.loss_amount_usd === null ? <span class="quiet">none stated</span> : <Usd amount={row.loss_amount_usd} />),
+  },
   { label: 'Source', cell: (row) => <Text text={row.source} /> },
 ];

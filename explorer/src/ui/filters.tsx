@@ -10,7 +10,7 @@ export interface Filter {
   name: string;
   kind: 'choices' | 'choice' | 'number' | 'text' | 'search';
   options?: string[];
-  min?: number;
+  min?: number | null;
   max?: number | null;
   about: string;
 }
@@ -20,6 +20,8 @@ export interface ListParameters {
   filters: Filter[];
   sorts: string[];
   firstSort: string | null;
+  /** Whether an answer without a limit has all rows. */
+  isWhole: boolean;
 }
 
 /** How a list is sorted. */
@@ -46,6 +48,11 @@ function changed(place: Place, change: Record<string, string | null>): string {
   }
   const text = query.toString();
   return text ? `${place.path}?${text}` : place.path;
+}
+
+/** The address of another page of the same list. */
+export function pageOf(place: Place, page: number): string {
+  return changed(place, { page: page === 1 ? null : String(page) });
 }
 
 /** The address of the same list sorted by a field; the other direction if it is sorted by it. */
@@ -92,7 +99,9 @@ export function Filters({ place, list, kept = [] }: { place: Place; list: ListPa
   const active = others.filter(({ name }) => name in set);
   return (
     <form class="filters" action={place.path} key={place.search}>
-      {['sortBy', 'sortOrder', ...kept].map((name) => query.get(name) && <input key={name} type="hidden" name={name} value={query.get(name) ?? ''} />)}
+      {['sortBy', 'sortOrder', ...kept].map(
+        (name) => query.get(name) && <input key={name} type="hidden" name={name} value={query.get(name) ?? ''} />,
+      )}
       <div class="row">
         {search && (
           <div class="field grow">
@@ -109,9 +118,7 @@ export function Filters({ place, list, kept = [] }: { place: Place; list: ListPa
       </div>
       {others.length > 0 && (
         <details open={active.length > 0}>
-          <summary>
-            Filters{active.length > 0 ? `: ${active.map(({ name }) => LABELS[name] ?? words(name)).join(', ')}` : ''}
-          </summary>
+          <summary>Filters{active.length > 0 ? `: ${active.map(({ name }) => LABELS[name] ?? words(name)).join(', ')}` : ''}</summary>
           <div class="fields">
             {others.map((filter) => (
               <Field key={filter.name} filter={filter} value={set[filter.name] ?? ''} />
@@ -128,11 +135,13 @@ function Field({ filter, value }: { filter: Filter; value: string }): JSX.Elemen
   const id = `filter-${name}`;
   const label = LABELS[name] ?? words(name);
   if (kind === 'choices') {
-    const chosen = new Set(value.toLowerCase().split(','));
+    const chosen = new Set(value.toLowerCase().split(',').filter(Boolean));
+    const known = new Set(options.map((option) => option.toLowerCase()));
+    const all = [...options, ...[...chosen].filter((option) => !known.has(option))];
     return (
       <fieldset class="field" title={about}>
         <legend>{label}</legend>
-        {options.map((option) => (
+        {all.map((option) => (
           <label key={option} class="check">
             <input type="checkbox" name={name} value={option} defaultChecked={chosen.has(option.toLowerCase())} /> {words(option)}
           </label>
@@ -146,6 +155,11 @@ function Field({ filter, value }: { filter: Filter; value: string }): JSX.Elemen
       {kind === 'choice' ? (
         <select id={id} name={name}>
           <option value="">any</option>
+          {value !== '' && !options.some((option) => option.toLowerCase() === value.toLowerCase()) && (
+            <option value={value} selected>
+              {value}
+            </option>
+          )}
           {options.map((option) => (
             <option key={option} value={option} selected={option.toLowerCase() === value.toLowerCase()}>
               {ANSWERS[option] ?? words(option)}
@@ -153,7 +167,16 @@ function Field({ filter, value }: { filter: Filter; value: string }): JSX.Elemen
           ))}
         </select>
       ) : kind === 'number' ? (
-        <input id={id} name={name} type="number" step="any" min={filter.min} max={filter.max ?? undefined} defaultValue={value} inputMode="decimal" />
+        <input
+          id={id}
+          name={name}
+          type="number"
+          step="any"
+          min={filter.min ?? undefined}
+          max={filter.max ?? undefined}
+          defaultValue={value}
+          inputMode="decimal"
+        />
       ) : (
         <input id={id} name={name} type="text" defaultValue={value} maxLength={200} />
       )}
@@ -169,7 +192,7 @@ export function Pager({ place, meta }: { place: Place; meta: PageMeta }): JSX.El
   return (
     <nav class="pager" aria-label="Pages of this list">
       {page > 1 && (
-        <a rel="prev" href={changed(place, { page: page === 2 ? null : String(page - 1) })}>
+        <a rel="prev" href={pageOf(place, page - 1)}>
           ← Previous
         </a>
       )}
@@ -178,7 +201,7 @@ export function Pager({ place, meta }: { place: Place; meta: PageMeta }): JSX.El
         {meta.totalPages !== undefined && ` of ${meta.totalPages}`}
       </span>
       {hasNext && (
-        <a rel="next" href={changed(place, { page: String(page + 1) })}>
+        <a rel="next" href={pageOf(place, page + 1)}>
           Next →
         </a>
       )}

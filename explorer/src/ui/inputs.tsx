@@ -60,14 +60,18 @@ export function Inputs({ inputs, now, again }: { inputs: readonly Input[]; now: 
           { label: 'Input', header: true, cell: ({ name }) => words(name) },
           { label: 'Vector', cell: ({ vector }) => words(vector) },
           { label: 'Value', cell: ({ value }) => (plain(value) === null ? <Unknown /> : <bdi>{plain(value)}</bdi>) },
-          { label: 'Source', cell: ({ source, source_url: url }) => (url ? <Outside url={url}>{source ?? url}</Outside> : source ? <bdi>{source}</bdi> : <Unknown />) },
+          {
+            label: 'Source',
+            cell: ({ source, source_url: url }) => (url ? <Outside url={url}>{source ?? url}</Outside> : source ? <bdi>{source}</bdi> : <Unknown />),
+          },
           { label: 'Observed', cell: ({ observed_at: at }, clock) => <When at={at} now={clock} /> },
           {
             label: 'Read from',
             cell: ({ evidence }) =>
               evidence ? (
                 <>
-                  block {evidence.block_number} <Hash text={evidence.block_hash} />, {evidence.agreed} of {evidence.asked} operators agree. <a href={again}>Read it again</a>
+                  block {evidence.block_number} <Hash text={evidence.block_hash} />, {evidence.agreed} of {evidence.asked} operators agree.{' '}
+                  <a href={again}>Read it again</a>
                 </>
               ) : (
                 <span class="quiet">not a chain</span>

@@ -5,13 +5,13 @@ import lists from 'rds:lists';
 import type { Context, Page, Place } from '../page.js';
 import { definePage } from '../page.js';
 import type { Rows } from '../api.js';
-import { count } from '../format.js';
+import { counted } from '../format.js';
 import { Empty } from './basic.js';
-import { Filters, filtersOf, type ListParameters, Pager, sortingOf } from './filters.js';
+import { Filters, filtersOf, type ListParameters, pageOf, Pager, sortingOf } from './filters.js';
 import { type Column, Table } from './table.js';
 import { VirtualTable } from './virtual.js';
 
-/** Rows that a page asks for. */
+/** Rows that a page asks for, unless an answer without a limit has all rows. */
 export const LIMIT = 50;
 
 /** A list's page. */
@@ -39,9 +39,12 @@ export interface ListData<R, E> {
   more: E | undefined;
 }
 
+/** `index` of `indices`, `vault` of `vaults`. */
+const oneOf = (noun: string): string => (noun === 'indices' ? 'index' : noun.slice(0, -1));
+
 /** The parameters of a list. */
 export function parametersOf(api: string): ListParameters {
-  return lists[api] ?? { filters: [], sorts: [], firstSort: null };
+  return lists[api] ?? { filters: [], sorts: [], firstSort: null, isWhole: false };
 }
 
 /** The query that an address makes for the API. */
@@ -59,7 +62,8 @@ export function queryOf(place: Place, api: string): Record<string, string> {
 export function listPage<R, E = undefined>(list: ListOf<R, E>): Page<unknown> {
   return definePage<ListData<R, E>>({
     async load(context) {
-      const query = { ...queryOf(context.place, list.api), ...list.fixed, limit: String(LIMIT) };
+      const limit = parametersOf(list.api).isWhole ? null : LIMIT;
+      const query = { ...queryOf(context.place, list.api), ...list.fixed, limit };
       const [rows, more] = await Promise.all([context.api.get<Rows<R>>(list.api, query), list.more?.(context)]);
       return { rows: rows.data, meta: rows.meta ?? {}, more };
     },
@@ -73,6 +77,8 @@ function List<R, E>({ list, data, place, now }: { list: ListOf<R, E>; data: List
   const { rows, meta } = data;
   const { columns, rowKey, title, about, noun } = list;
   const filtered = Object.keys(filtersOf(place, parameters)).length > 0;
+  const total = meta.total ?? (parameters.isWhole ? rows.length : undefined);
+  const isBeyond = rows.length === 0 && Number(new URLSearchParams(place.search).get('page') ?? 1) > 1;
   const isScrolled = meta.total !== undefined && meta.total > rows.length && (meta.page ?? 1) === 1;
   return (
     <>
@@ -81,9 +87,17 @@ function List<R, E>({ list, data, place, now }: { list: ListOf<R, E>; data: List
       {list.above?.(data, place, now)}
       {parameters.filters.length > 0 && <Filters place={place} list={parameters} />}
       <p class="count" role="status">
-        {meta.total !== undefined ? `${count(meta.total)} ${noun}${filtered ? ' match' : ''}` : rows.length > 0 ? `${noun.charAt(0).toUpperCase()}${noun.slice(1)}, newest first unless sorted otherwise` : ''}
+        {total !== undefined
+          ? `${counted(total, oneOf(noun), noun)}${filtered ? (total === 1 ? ' matches' : ' match') : ''}`
+          : rows.length > 0
+            ? `${noun.charAt(0).toUpperCase()}${noun.slice(1)}, newest first unless sorted otherwise`
+            : ''}
       </p>
-      {rows.length === 0 ? (
+      {isBeyond ? (
+        <Empty>
+          The list ends before this page. <a href={pageOf(place, 1)}>First page</a>
+        </Empty>
+      ) : rows.length === 0 ? (
         <Empty>{filtered ? `No ${noun} match these filters.` : `There are no ${noun} yet.`}</Empty>
       ) : isScrolled ? (
         <VirtualTable

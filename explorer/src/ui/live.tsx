@@ -34,17 +34,28 @@ export function Live(): JSX.Element | null {
     const add = (line: Line): void => setLines((known) => [line, ...known.filter(({ key }) => key !== line.key)].slice(0, SHOWN));
     setState('connecting');
     void (async () => {
-      const { Client } = await import('../../../clients/typescript/src/index.js');
-      const key = keyOf();
-      const client = new Client({ baseUrl: location.origin, ...(key ? { apiKey: key } : {}) });
       try {
+        const { Client } = await import('../../../clients/typescript/src/index.js');
+        const key = keyOf();
+        const client = new Client({ baseUrl: location.origin, ...(key ? { apiKey: key } : {}) });
         for await (const frame of client.events.stream({}, { signal: stop.signal })) {
           setState('live');
           if (frame.kind === 'gap') {
             const at = new Date().toISOString();
-            add({ key: `gap ${at}`, at, severity: 'Warning', title: `Some events are missing from the stream (${String(frame.data.reason)}). Load the page again to see all.`, href: null });
+            add({
+              key: `gap ${at}`,
+              at,
+              severity: 'Warning',
+              title: `Some events are missing from the stream (${String(frame.data.reason)}). Load the page again to see all.`,
+              href: null,
+            });
           } else if (frame.kind === 'published' || frame.kind === 'promoted') {
-            const { id, occurred_at: at, severity, title } = frame.data as unknown as { id: string; occurred_at: string; severity: string; title: string };
+            const {
+              id,
+              occurred_at: at,
+              severity,
+              title,
+            } = frame.data as unknown as { id: string; occurred_at: string; severity: string; title: string };
             add({ key: String(id), at, severity, title, href: eventPath(id) });
           } else if (frame.kind === 'retracted') {
             const { id } = frame.data as unknown as { id: string };
@@ -64,12 +75,17 @@ export function Live(): JSX.Element | null {
     };
   }, [wanted]);
   if (!ready) return null;
-  const text = { off: 'Not followed.', connecting: 'Connecting …', live: 'Live: new events appear here.', refused: `The stream is not available: ${why}` }[state];
+  const text = {
+    off: 'Not followed.',
+    connecting: 'Connecting …',
+    live: 'Live: new events appear here.',
+    refused: `The stream is not available: ${why}`,
+  }[state];
   return (
     <section class="live" aria-labelledby="live">
       <h2 id="live">Live</h2>
       <p>
-        <button type="button" aria-pressed={wanted} onClick={() => setWanted(!wanted)}>
+        <button type="button" onClick={() => setWanted(!wanted)}>
           {wanted ? 'Stop' : 'Follow the stream'}
         </button>{' '}
         <span role="status">{text}</span>

@@ -15,7 +15,12 @@ export function ScoreParts({ vault }: { vault: VaultDetail }): JSX.Element {
   let at = 0;
   return (
     <>
-      <svg class="sum" viewBox={`0 0 ${WIDTH} 26`} role="img" aria-label={`Weighted sum of the vectors: ${provenance?.weighted_sum?.toFixed(2) ?? 'unknown'} of 10`}>
+      <svg
+        class="sum"
+        viewBox={`0 0 ${WIDTH} 26`}
+        role="img"
+        aria-label={`Weighted sum of the vectors: ${provenance?.weighted_sum?.toFixed(2) ?? 'unknown'} of 10`}
+      >
         <rect class="track" width={WIDTH} height="26" rx="4" />
         {parts.map(({ name, score, weight }) => {
           const begin = at;
@@ -65,7 +70,7 @@ export function ScoreParts({ vault }: { vault: VaultDetail }): JSX.Element {
 }
 
 function Outcome({ vault }: { vault: VaultDetail }): JSX.Element | null {
-  const { score_provenance: provenance, total_score: total } = vault;
+  const { score_provenance: provenance, total_score: total, lowest_score: lowest, highest_score: highest } = vault;
   if (!provenance) return null;
   const { weighted_sum: sum, caps, flags, dwell, missing } = provenance;
   return (
@@ -78,7 +83,11 @@ function Outcome({ vault }: { vault: VaultDetail }): JSX.Element | null {
           {caps.map(({ id, value, binding }) => (
             <li key={id}>
               <b>{words(id)}</b>: at most {value.toFixed(2)}
-              {binding && sum !== null && total !== null ? `. It decides the score and costs ${Math.max(0, sum - value).toFixed(2)}.` : binding ? '. It decides the score.' : '. It does not change the score.'}
+              {binding && sum !== null && total !== null
+                ? `. It decides the score and costs ${Math.max(0, sum - value).toFixed(2)}.`
+                : binding
+                  ? '. It decides the score.'
+                  : '. It does not change the score.'}
             </li>
           ))}
         </ul>
@@ -99,13 +108,28 @@ function Outcome({ vault }: { vault: VaultDetail }): JSX.Element | null {
         of={[
           ['Sum of the vectors', <Text key="sum" text={sum?.toFixed(4)} />],
           ['Flags', flags.length > 0 ? flags.map((flag) => words(String(flag))).join(', ') : 'none'],
-          dwell ? ['Waiting', 'A new tier is published after the vault has stayed in its range'] : null,
+          ['Score of the latest run, before the rules of publication', <Text key="raw" text={provenance.raw_score?.toFixed(2)} />],
+          dwell
+            ? [
+                'Waiting',
+                `The tier ${dwell.candidate_tier} since ${instant(dwell.since)}; it is published at the earliest ${instant(dwell.publishes_at)}`,
+              ]
+            : null,
           ['Score run', <Text key="run" text={provenance.score_run_id} />],
-          ['Methodology', <a key="m" href="/v1/docs/methodology">{provenance.methodology_version}</a>],
+          [
+            'Methodology',
+            <a key="m" href="/v1/docs/methodology">
+              {provenance.methodology_version}
+            </a>,
+          ],
           ['Computed', <Text key="at" text={vault.score_computed_at && instant(vault.score_computed_at)} />],
           [
             'Possible with what is unknown',
-            vault.lowest_score === null || vault.highest_score === null ? <Unknown key="range" /> : `${vault.lowest_score.toFixed(2)} to ${vault.highest_score.toFixed(2)}; ${(vault.score_coverage * 100).toFixed(0)}% of the weight is known`,
+            lowest === null || highest === null ? (
+              <Unknown key="range" />
+            ) : (
+              `${lowest.toFixed(2)} to ${highest.toFixed(2)}; ${(vault.score_coverage * 100).toFixed(0)}% of the weight is known`
+            ),
           ],
         ]}
       />

@@ -11,7 +11,11 @@ import { Table } from './table.js';
 export function VaultsOf({ vaults, total, all, now }: { vaults: readonly VaultRow[]; total: number; all: string; now: string }): JSX.Element {
   return (
     <Section id="vaults" title="Vaults">
-      {vaults.length === 0 ? <Empty>There are no vaults.</Empty> : <Table caption="Vaults" columns={VAULT_COLUMNS} rows={vaults} rowKey={({ id }) => id} now={now} />}
+      {vaults.length === 0 ? (
+        <Empty>There are no vaults.</Empty>
+      ) : (
+        <Table caption="Vaults" columns={VAULT_COLUMNS} rows={vaults} rowKey={({ id }) => id} now={now} />
+      )}
       {total > vaults.length && (
         <p>
           <a href={all}>All {count(total)} vaults</a>

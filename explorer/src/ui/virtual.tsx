@@ -18,6 +18,15 @@ const PAGE = 100;
 const OVERSCAN = 12;
 /** Pages that are kept. */
 const KEPT = 60;
+/** Seconds after a failed request until the next one, if the service does not say how many. */
+const WAIT = 10;
+const UNREADABLE: Failure = {
+  status: 502,
+  code: 'UNEXPECTED_ANSWER',
+  message: 'The answer of the service cannot be read.',
+  requestId: null,
+  retryAfter: null,
+};
 
 interface Props<R> {
   caption: string;
@@ -36,6 +45,7 @@ interface Props<R> {
 class Pages<R> {
   readonly #pages = new Map<number, R[]>();
   readonly #asked = new Set<number>();
+  #paused = false;
 
   constructor(
     private readonly first: R[],
@@ -48,9 +58,14 @@ class Pages<R> {
     return this.#pages.get(Math.floor(at / PAGE))?.[at % PAGE] ?? this.first[at];
   }
 
-  /** Fetches what is missing from the positions, one request at a time. */
+  /** Allows requests after a failed one. */
+  resume(): void {
+    this.#paused = false;
+  }
+
+  /** Fetches what is missing from the positions, one request at a time. After a failed request it asks for nothing until {@link resume}. */
   async want(from: number, to: number): Promise<void> {
-    if (this.#asked.size > 0) return;
+    if (this.#paused || this.#asked.size > 0) return;
     for (let page = Math.floor(from / PAGE); page <= Math.floor(to / PAGE); page += 1) {
       if (this.#pages.has(page) || (page === 0 && this.first.length > to)) continue;
       this.#asked.add(page);
@@ -62,7 +77,8 @@ class Pages<R> {
         }
         this.changed(null);
       } catch (error) {
-        this.changed(error instanceof ApiFailure ? error.failure : null);
+        this.#paused = true;
+        this.changed(error instanceof ApiFailure ? error.failure : UNREADABLE);
         return;
       } finally {
         this.#asked.delete(page);
@@ -78,16 +94,28 @@ export function VirtualTable<R>({ caption, columns, first, total, rowKey, now, s
   const [, draw] = useState(0);
   const [failure, setFailure] = useState<Failure | null>(null);
   const made = useRef<{ virtualizer: Virtualizer<HTMLDivElement, Element>; pages: Pages<R> } | null>(null);
-  const retry = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => {
-    const redraw = (): void => draw((n) => n + 1);
+    let mounted = true;
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    const redraw = (): void => {
+      if (mounted) draw((n) => n + 1);
+    };
     const pages = new Pages<R>(
       first,
       async (page) => (await new Api(browserSend).get<Rows<R>>(api, { ...query, limit: PAGE, page: page + 1 })).data,
       (failed) => {
+        if (!mounted) return;
         setFailure(failed);
         redraw();
-        if (failed?.retryAfter) retry.current = setTimeout(redraw, failed.retryAfter * 1000);
+        clearTimeout(retry);
+        if (!failed) return;
+        retry = setTimeout(
+          () => {
+            pages.resume();
+            redraw();
+          },
+          (failed.retryAfter ?? WAIT) * 1000,
+        );
       },
     );
     const virtualizer = new Virtualizer<HTMLDivElement, Element>({
@@ -105,11 +133,12 @@ export function VirtualTable<R>({ caption, columns, first, total, rowKey, now, s
     virtualizer._willUpdate();
     redraw();
     return () => {
-      clearTimeout(retry.current);
+      mounted = false;
+      clearTimeout(retry);
       clean();
       made.current = null;
     };
-  }, [total]);
+  }, [total, first]);
 
   const live = made.current;
   const items = live?.virtualizer.getVirtualItems() ?? [];
@@ -136,7 +165,13 @@ export function VirtualTable<R>({ caption, columns, first, total, rowKey, now, s
               const row = live ? live.pages.row(at) : first[at];
               return (
                 <tr key={row ? rowKey(row) : `row ${at}`} aria-rowindex={at + 2}>
-                  {row ? <Cells columns={columns} row={row} now={now} /> : <td colSpan={columns.length} class="quiet">Row {at + 1}</td>}
+                  {row ? (
+                    <Cells columns={columns} row={row} now={now} />
+                  ) : (
+                    <td colSpan={columns.length} class="quiet">
+                      Row {at + 1}
+                    </td>
+                  )}
                 </tr>
               );
             })}

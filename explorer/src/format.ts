@@ -76,6 +76,7 @@ export function words(name: string): string {
   const spaced = name
     .replaceAll('_', ' ')
     .replaceAll('-', ' ')
+    .replace(/:(?=\S)/g, ': ')
     .replace(/([a-z])([A-Z])/g, '$1 $2');
   return spaced.charAt(0).toUpperCase() + spaced.slice(1).replace(/ [A-Z](?=[a-z])/g, (text) => text.toLowerCase());
 }

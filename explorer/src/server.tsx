@@ -114,7 +114,7 @@ async function html(request: Request, id: string, name: string, page: Page<unkno
   const status = statusOf(state.failure);
   const head = state.failure ? { title: 'Not available', about: state.failure.message } : page.head(state.data, place);
   const app = renderToString(<App page={page} place={place} state={state} />);
-  const { browser, style, theme, icon, shared, pages } = made.loaded;
+  const { browser, style, theme, icon, preview, shared, pages } = made.loaded;
   const ahead = [...new Set([...shared, ...(pages[name] ?? [])])].map((file) => `<link rel="modulepreload" href="${file}">`).join('');
   const title = escape(`${head.title} · Risk Data Service`);
   const about = escape(clipped(head.about));
@@ -125,6 +125,7 @@ async function html(request: Request, id: string, name: string, page: Page<unkno
 <title>${title}</title><meta name="description" content="${about}"><meta name="color-scheme" content="light dark">
 <meta property="og:title" content="${title}"><meta property="og:description" content="${about}">
 <meta property="og:type" content="website"><meta property="og:url" content="${address}">
+<meta property="og:image" content="${escape(new URL(preview, request.url).href)}"><meta name="twitter:card" content="summary_large_image">
 <link rel="canonical" href="${address}"><link rel="icon" href="${icon}" type="image/svg+xml">
 <link rel="stylesheet" href="${style}"><script src="${theme}"></script>
 ${ahead}<script type="module" src="${browser}"></script></head>

@@ -30,7 +30,8 @@ export interface Mark {
 
 const WIDTH = 760;
 const HEIGHT = 120;
-const [LEFT, RIGHT, TOP, BOTTOM] = [8, 8, 18, 8];
+/** The space on the right is for the names of the highest and the lowest value. */
+const [LEFT, RIGHT, TOP, BOTTOM] = [8, 84, 18, 8];
 
 /** The series one below the other, with the marks across all of them. */
 export function Chart({ title, series, marks = [] }: { title: string; series: readonly Series[]; marks?: readonly Mark[] }): JSX.Element {
@@ -107,10 +108,10 @@ function Curve({ series, x }: { series: Series; x: (time: number) => number }): 
       <line class="base" x1={LEFT} x2={WIDTH - RIGHT} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
       <path d={path([...drawn]) ?? ''} />
       {known.length === 1 && latest && <circle cx={x(latest[0])} cy={y(latest[1])} r="3" />}
-      <text class="tick" x={WIDTH - RIGHT} y={TOP + 8} text-anchor="end">
+      <text class="tick" x={WIDTH - RIGHT + 8} y={TOP + 4}>
         {format(high)}
       </text>
-      <text class="tick" x={WIDTH - RIGHT} y={HEIGHT - BOTTOM - 4} text-anchor="end">
+      <text class="tick" x={WIDTH - RIGHT + 8} y={HEIGHT - BOTTOM}>
         {format(low)}
       </text>
     </>

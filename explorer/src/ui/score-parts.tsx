@@ -18,6 +18,7 @@ export function ScoreParts({ vault }: { vault: VaultDetail }): JSX.Element {
       <svg
         class="sum"
         viewBox={`0 0 ${WIDTH} 26`}
+        preserveAspectRatio="none"
         role="img"
         aria-label={`Weighted sum of the vectors: ${provenance?.weighted_sum?.toFixed(2) ?? 'unknown'} of 10`}
       >

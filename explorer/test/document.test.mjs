@@ -64,7 +64,20 @@ test('the first page is at / for browsers, and the API keeps / for others', asyn
 test('other methods and addresses are not the explorer’s', async () => {
   const { ask, asked } = api();
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) assert.equal(await open('/vaults', { method, ask }), undefined);
-  const others = ['/v1/vaults', '/v1/docs', '/vaults/', '/vault', '/vaults/a/b/c', '/vaults/a/exposure/x', '/assets/1', '/%ff', '/vaults/%ff', '/explorer', '/mcp', '//vaults'];
+  const others = [
+    '/v1/vaults',
+    '/v1/docs',
+    '/vaults/',
+    '/vault',
+    '/vaults/a/b/c',
+    '/vaults/a/exposure/x',
+    '/assets/1',
+    '/%ff',
+    '/vaults/%ff',
+    '/explorer',
+    '/mcp',
+    '//vaults',
+  ];
   for (const path of others) assert.equal(await open(path, { ask }), undefined, path);
   assert.equal(asked.length, 0);
 });
@@ -153,7 +166,11 @@ test('files have names that are hashes, never change, and are what was built', a
     assert.equal(response.headers.get('content-type'), type);
     assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
     assert.deepEqual(Buffer.from(await response.arrayBuffer()), read(asset));
-    const again = await explore(new Request(`https://explorer.test/explorer/${name}`, { headers: { 'if-none-match': response.headers.get('etag') } }), stored, api().ask);
+    const again = await explore(
+      new Request(`https://explorer.test/explorer/${name}`, { headers: { 'if-none-match': response.headers.get('etag') } }),
+      stored,
+      api().ask,
+    );
     assert.equal(again.status, 304);
     const head = await explore(new Request(`https://explorer.test/explorer/${name}`, { method: 'HEAD' }), stored, api().ask);
     assert.equal(await head.text(), '');

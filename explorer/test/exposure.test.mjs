@@ -19,11 +19,22 @@ const [KEY] = Object.keys(example('LookThrough').response.data.results);
 const FEED = '31337:0x00000000000000000000000000000000000000fe';
 const share = (id, part, more = {}) => ({ id, share: part, ...more });
 const trusted = (id, part, verified) => share(id, part, { verified, confidence: 1 });
-const asset = (assetKey, part, { wrappers = [], oracles = [], bridges = [] } = {}) => ({ assetKey, symbol: assetKey.toUpperCase(), share: part, usdExposure: '1', wrappers, oracles, bridges });
+const asset = (assetKey, part, { wrappers = [], oracles = [], bridges = [] } = {}) => ({
+  assetKey,
+  symbol: assetKey.toUpperCase(),
+  share: part,
+  usdExposure: '1',
+  wrappers,
+  oracles,
+  bridges,
+});
 const THROUGH = {
   ...example('LookThrough').response.data.results[KEY],
   assets: [
-    asset('gold', 0.6, { wrappers: [share('1:0x00000000000000000000000000000000000000a1', 0.4), share('wrapped', 0.2)], oracles: [share(FEED, 0.6, { vendor: 'tallow' })] }),
+    asset('gold', 0.6, {
+      wrappers: [share('1:0x00000000000000000000000000000000000000a1', 0.4), share('wrapped', 0.2)],
+      oracles: [share(FEED, 0.6, { vendor: 'tallow' })],
+    }),
     asset('silver', 0.3, { oracles: [share(FEED, 0.3, { vendor: 'tallow' })], bridges: [trusted('gullwing', 0.3, false)] }),
   ],
   signerSets: [trusted('31337:0x00000000000000000000000000000000000000c0', 0.9, true)],
@@ -83,7 +94,15 @@ test('the list has every edge, largest shares first, and what is shared once', (
 
 test('cycles and many shared parts end', () => {
   const node = (id) => ({ id, kind: 'vault', label: id, href: null, verified: null });
-  const cycle = { nodes: ['a', 'b', 'c'].map(node), edges: [['a', 'b'], ['b', 'c'], ['c', 'a'], ['c', 'b']].map(([from, to]) => ({ from, to, share: 0.5 })) };
+  const cycle = {
+    nodes: ['a', 'b', 'c'].map(node),
+    edges: [
+      ['a', 'b'],
+      ['b', 'c'],
+      ['c', 'a'],
+      ['c', 'b'],
+    ].map(([from, to]) => ({ from, to, share: 0.5 })),
+  };
   assert.equal(textOf(listed(cycle)).match(/listed once/g).length, 2);
   // 20 layers of 4 nodes have 4^20 paths.
   const nodes = [node('root')];

@@ -27,7 +27,12 @@ const CASES = [
   ['a plan that does not include it', () => refusal(403, 'FORBIDDEN'), 403, 'Not allowed with this key'],
   ['an address that is not valid', () => refusal(400, 'INVALID_PARAMETER'), 400, 'Open this page without filters'],
   ['a service that cannot be reached', () => () => Promise.reject(new Error('unreachable')), 503, 'The service cannot be reached'],
-  ['an answer that is not JSON', () => new Response('{"data": [', { headers: { 'content-type': 'application/json' } }), 502, 'The answer of the service cannot be read.'],
+  [
+    'an answer that is not JSON',
+    () => new Response('{"data": [', { headers: { 'content-type': 'application/json' } }),
+    502,
+    'The answer of the service cannot be read.',
+  ],
   ['an error that is not JSON', () => new Response('<h1>Bad gateway</h1>', { status: 502 }), 502, 'The service answered with status 502.'],
 ];
 

@@ -38,7 +38,9 @@ for (const [path, main] of LISTS) {
   test(`${path}: the form has a field for each filter of the API`, async () => {
     const { tags } = await open(path);
     const names = new Set(tags.filter(({ name }) => ['input', 'select'].includes(name)).map(({ attributes }) => attributes.name));
-    const expected = parametersOf(main).map(({ name }) => name).filter((name) => !OTHERS.includes(name) && !LEFT_OUT[main]?.includes(name));
+    const expected = parametersOf(main)
+      .map(({ name }) => name)
+      .filter((name) => !OTHERS.includes(name) && !LEFT_OUT[main]?.includes(name));
     for (const name of expected) assert.ok(names.has(name), name);
   });
 
@@ -58,7 +60,9 @@ test('fields show what the address sets, also what is no option', async () => {
   const { tags, asked } = await open(`/vaults?${search}`);
   const fields = tags.filter(({ attributes }) => attributes.name);
   const valueOf = (name) => fields.find(({ attributes }) => attributes.name === name)?.attributes.value;
-  const checked = fields.filter(({ attributes }) => attributes.name === 'riskTier' && 'checked' in attributes).map(({ attributes }) => attributes.value);
+  const checked = fields
+    .filter(({ attributes }) => attributes.name === 'riskTier' && 'checked' in attributes)
+    .map(({ attributes }) => attributes.value);
   assert.deepEqual(checked, ['prime', 'edge']);
   assert.equal(valueOf('chain'), '8453');
   assert.equal(valueOf('search'), 'a"><b');
@@ -67,7 +71,10 @@ test('fields show what the address sets, also what is no option', async () => {
   assert.equal(valueOf('sortOrder'), 'asc');
   const selected = tags.filter(({ name, attributes }) => name === 'option' && 'selected' in attributes).map(({ attributes }) => attributes.value);
   assert.deepEqual(selected, ['true', 'maybe']);
-  assert.equal(tags.some(({ name, attributes }) => name === 'details' && 'open' in attributes), true);
+  assert.equal(
+    tags.some(({ name, attributes }) => name === 'details' && 'open' in attributes),
+    true,
+  );
   const sent = new URL(asked[0].url).searchParams;
   for (const [name, value] of new URLSearchParams(search)) assert.equal(sent.get(name), value, name);
 });

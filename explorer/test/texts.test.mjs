@@ -19,12 +19,14 @@ async function opened(path, options) {
 }
 
 /** Replaces every text of data that is no id, instant, pattern or one of a set of words. Members that no schema names are texts too. */
-const texts = (text) => (value, { schema }, name) => {
-  if (typeof value !== 'string' || schema?.enum || schema?.const || schema?.format || schema?.pattern) return undefined;
-  if (/(^|_)(id|key|address|hash|slug|date|status|at|kind|tier|verdict)$|Id$|Key$|At$/i.test(name)) return undefined;
-  if (/^\d{4}-\d\d-\d\d|^-?\d+(\.\d+)?$/.test(value)) return undefined;
-  return /url/i.test(name) ? 'javascript:alert(1)' : text;
-};
+const texts =
+  (text) =>
+  (value, { schema }, name) => {
+    if (typeof value !== 'string' || schema?.enum || schema?.const || schema?.format || schema?.pattern) return undefined;
+    if (/(^|_)(id|key|address|hash|slug|date|status|at|kind|tier|verdict)$|Id$|Key$|At$/i.test(name)) return undefined;
+    if (/^\d{4}-\d\d-\d\d|^-?\d+(\.\d+)?$/.test(value)) return undefined;
+    return /url/i.test(name) ? 'javascript:alert(1)' : text;
+  };
 
 for (const [name, [path]] of NAMES) {
   test(`${name}: markup in data is text, and an address that runs is no link`, async () => {
@@ -41,9 +43,23 @@ for (const [name, [path]] of NAMES) {
     }
   });
 
-  test(`${name}: what is null is said`, async () => {
-    const html = await opened(path, { change: (value, { nullable }) => (nullable ? null : undefined) });
-    if (!['protocols', 'status', 'basket', 'signals', 'baskets'].includes(name)) assert.match(textOf(appOf(html)), /unknown|not scored|not known|none/);
+  test(`${name}: what is null is said, and never as 0`, async () => {
+    const isPart = (value) => typeof value === 'object' && value !== null;
+    const changes = [
+      (value, { nullable }) => (nullable ? null : undefined),
+      // Parts stay, so that the values in them are null.
+      (value, { nullable, schema }, member) => (!isPart(value) && (nullable || (!schema && member === 'value')) ? null : undefined),
+    ];
+    for (const change of changes) {
+      // All other numbers are 7, so that a 0 can only come from null.
+      const rest = (value, _, member) =>
+        typeof value === 'number' && !/page|limit|total|index/i.test(member) ? 7 : member === 'tvl_status' ? 'unavailable' : undefined;
+      const html = await opened(path, { change: (...given) => (change(...given) === undefined ? rest(...given) : null) });
+      const text = textOf(appOf(html));
+      assert.doesNotMatch(text, /\$0\b|\b0\.00\b|\b0 (seconds|days)\b/);
+      if (change === changes[0] && !['protocols', 'status', 'basket', 'signals', 'baskets'].includes(name))
+        assert.match(text, /unknown|not scored|not known|none/);
+    }
   });
 
   test(`${name}: empty lists are said`, async () => {
@@ -53,9 +69,20 @@ for (const [name, [path]] of NAMES) {
 }
 
 test('a vault of which nothing is known says so for each fact', async () => {
-  const html = await opened(PAGES.vault[0], { change: (value, { nullable }, name) => (name === 'tvl_status' ? 'unavailable' : nullable ? null : undefined) });
+  const html = await opened(PAGES.vault[0], {
+    change: (value, { nullable }, name) => (name === 'tvl_status' ? 'unavailable' : nullable ? null : undefined),
+  });
   const text = textOf(html);
-  for (const fact of ['Value locked unknown', 'APR, net unknown', 'Utilization unknown', 'Available now unknown', 'Timelock unknown', 'Code can change unknown', 'Deployed unknown', 'Strategy unknown']) {
+  for (const fact of [
+    'Value locked unknown',
+    'APR, net unknown',
+    'Utilization unknown',
+    'Available now unknown',
+    'Timelock unknown',
+    'Code can change unknown',
+    'Deployed unknown',
+    'Strategy unknown',
+  ]) {
     assert.ok(text.includes(fact), fact);
   }
   assert.match(text, /not scored/);

@@ -16,6 +16,7 @@ const KEY = /^(\d+):(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/;
 const ID = /^.+-(\d+)-(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/;
 const ADDRESS = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/;
 const CHAIN = /^\d{1,10}$/;
+const NUMERIC = /^[$\d][\d.,\s_']*$/;
 /** Most positions of a check. */
 export const MOST_POSITIONS = 200;
 
@@ -110,8 +111,9 @@ function vaultIn(found: readonly string[], columns: Columns): Place {
 function amountIn(found: readonly string[], used: readonly number[], columns: Columns): number | string {
   if (columns.count > 0 && found.length > columns.count) return LONGER;
   if (columns.amount >= 0) return amountOf(found[columns.amount] ?? '') ?? NO_AMOUNT;
-  const amounts = found.flatMap((cell, at) => (used.includes(at) ? [] : (amountOf(cell) ?? [])));
-  return amounts.length > 1 ? SEVERAL : (amounts[0] ?? NO_AMOUNT);
+  // Zeros count too: they may be the end of an amount with commas.
+  const numbers = found.filter((cell, at) => !used.includes(at) && NUMERIC.test(cell));
+  return numbers.length > 1 ? SEVERAL : (amountOf(numbers[0] ?? '') ?? NO_AMOUNT);
 }
 
 /** Reads a text. A first line without a vault and an amount names the columns. Positions in the same vault are added up. */

@@ -51,6 +51,7 @@ function View({ data: { vault, looked }, now }: ViewProps<Data>): JSX.Element {
       {looked.failure && <Missing failure={looked.failure} what="the whole graph, through nested vaults to feeds, bridges and signers" />}
       {looked.data && !through && <p>The newest snapshot of the whole graph does not contain this vault.</p>}
       {!through && <p>This page shows only the exposures that the score counts.</p>}
+      {!graph.nodes.slice(1).some(({ kind }) => kind === 'asset' || kind === 'vault') && <p>The assets below this vault are unknown.</p>}
       {looked.data && (
         <Facts
           of={[

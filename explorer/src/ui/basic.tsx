@@ -46,7 +46,7 @@ export function Score({ score, wide = false }: { score: Maybe<number>; wide?: bo
 /** A severity: mark and word. */
 export function SeverityMark({ severity }: { severity: Maybe<string> }): JSX.Element {
   if (!severity) return <Unknown />;
-  const level = /critical|high|breach/i.test(severity) ? 'bad' : /warn|medium|watch/i.test(severity) ? 'warn' : 'calm';
+  const level = /critical|high|breach/i.test(severity) ? 'bad' : /warn|medium|watch|riskchange/i.test(severity) ? 'warn' : 'calm';
   const mark = { bad: '▲', warn: '◆', calm: '●' }[level];
   return (
     <span class={`severity ${level}`}>

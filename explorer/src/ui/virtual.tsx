@@ -42,7 +42,7 @@ interface Props<R> {
 }
 
 /** Pages of rows by number, and those that are being fetched. */
-class Pages<R> {
+export class Pages<R> {
   readonly #pages = new Map<number, R[]>();
   readonly #asked = new Set<number>();
   #paused = false;

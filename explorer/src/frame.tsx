@@ -89,8 +89,8 @@ export function Frame({ place, children }: { place: Place; children: ComponentCh
         {children}
         <footer>
           <p>
-            Scores from 0 to 10, tiers Prime, Core and Edge: <a href="/v1/docs/methodology">how they are computed</a>. Everything here comes from the{' '}
-            <a href="/v1/docs">public API</a>. Nothing here is advice.
+            Scores from 0 to 10, tiers Prime, Core and Edge: <a href="/v1/docs/methodology">how they are computed</a>.{' '}
+            Everything here comes from the <a href="/v1/docs">public API</a>. Nothing here is advice.
           </p>
         </footer>
       </main>

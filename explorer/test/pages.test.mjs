@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { api, PAGES, visit } from './answers.mjs';
+import { api, PAGES, refusal, visit } from './answers.mjs';
 import { built, bundled } from './built.mjs';
 import { appOf, problemsOf, stateOf, tagsOf, textOf } from './html.mjs';
 
@@ -109,4 +109,16 @@ test('a search that ends within a pair of code units is answered', async () => {
   const asked = `${'a'.repeat(199)}😀😀`;
   const response = await explore(visit(`/search?q=${encodeURIComponent(asked)}`), stored, api().ask);
   assert.equal(response.status, 200);
+});
+
+test('each vault of a comparison can be removed, also one that is not there, and the last one', async () => {
+  const special = { '/v1/vaults/b': refusal(404, 'NOT_FOUND') };
+  const removals = async (ids) => {
+    const html = await (await explore(visit(`/compare?ids=${ids}`), stored, api({ special }).ask)).text();
+    assert.deepEqual(problemsOf(html), []);
+    return [...html.matchAll(/href="(\/compare\?ids=[^"]*)"/g)].map(([, href]) => href);
+  };
+  assert.deepEqual((await removals('a,b')).sort(), ['/compare?ids=a', '/compare?ids=b']);
+  assert.deepEqual(await removals('a'), ['/compare?ids=']);
+  assert.equal((await removals('a,b,c,d,e,f,g')).length, 5);
 });

@@ -79,7 +79,8 @@ function View({ data: { chain, vaults, events }, now }: ViewProps<Data>): JSX.El
           }
         </Optional>
         <p>
-          <a href={`/events?chainId=${chain.chain_id}`}>All events on this chain</a>, <a href={`/oracles?chain=${chain.slug}`}>its price feeds</a>,{' '}
+          <a href={`/events?chainId=${chain.chain_id}`}>All events on this chain</a>,{' '}
+          <a href={`/oracles?chain=${chain.slug}`}>its price feeds</a>,{' '}
           <a href={`/markets?chain=${chain.slug}`}>its markets</a>
         </p>
       </Section>

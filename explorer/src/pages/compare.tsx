@@ -61,7 +61,7 @@ function View({ data: { vaults }, place, now }: ViewProps<Data>): JSX.Element {
     if (known.length > 0) location.replace(`/compare?ids=${known.map(encodeURIComponent).join(',')}`);
     return undefined;
   }, [vaults, place.search]);
-  const found = vaults.flatMap(({ part }) => (part.data ? [part.data.data.vault] : []));
+  const found = vaults.flatMap(({ id, part }) => (part.data ? [{ id, vault: part.data.data.vault }] : []));
   const without = (id: string): string =>
     `/compare?ids=${vaults
       .filter((one) => one.id !== id)
@@ -96,11 +96,11 @@ function View({ data: { vaults }, place, now }: ViewProps<Data>): JSX.Element {
             <thead>
               <tr>
                 <th scope="col">Fact</th>
-                {found.map((vault) => (
-                  <th key={vault.id} scope="col">
+                {found.map(({ id, vault }) => (
+                  <th key={id} scope="col">
                     <To href={vaultPath(vault.id)}>{vault.name || vault.id}</To>
                     <br />
-                    <a href={without(vault.id)} aria-label={`Remove ${vault.name || vault.id}`}>
+                    <a href={without(id)} aria-label={`Remove ${vault.name || vault.id}`}>
                       Remove
                     </a>
                   </th>
@@ -111,8 +111,8 @@ function View({ data: { vaults }, place, now }: ViewProps<Data>): JSX.Element {
               {ROWS.map(([name, cell]) => (
                 <tr key={name}>
                   <th scope="row">{name}</th>
-                  {found.map((vault) => (
-                    <td key={vault.id}>{cell(vault, now)}</td>
+                  {found.map(({ id, vault }) => (
+                    <td key={id}>{cell(vault, now)}</td>
                   ))}
                 </tr>
               ))}

@@ -36,18 +36,19 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [8, 84, 18, 8];
 /** The series one below the other, with the marks across all of them. */
 export function Chart({ title, series, marks = [] }: { title: string; series: readonly Series[]; marks?: readonly Mark[] }): JSX.Element {
   const drawn = series.filter(({ points }) => points.some(([, value]) => value !== null));
-  const times = [...drawn.flatMap(({ points }) => points.map(([at]) => Date.parse(at))), ...marks.map(({ at }) => Date.parse(at))].filter(
-    Number.isFinite,
-  );
-  const [first, last] = extent(times);
+  const times = drawn.flatMap(({ points }) => points.map(([at]) => Date.parse(at))).filter(Number.isFinite);
+  const [first, newest] = extent(times);
+  const last = newest === undefined ? undefined : Math.max(newest, ...marks.map(({ at }) => Date.parse(at)).filter(Number.isFinite));
   if (first === undefined || last === undefined || drawn.length === 0) return <p class="empty">No history has been recorded yet.</p>;
   const x = scaleUtc([first, Math.max(last, first + 1)], [LEFT, WIDTH - RIGHT]);
   const height = HEIGHT * drawn.length + 24;
+  // What happened before the series begin stands in the table alone, so that it does not press them together.
+  const within = marks.filter(({ at }) => Date.parse(at) >= first);
   const period = `from ${instant(new Date(first).toISOString())} to ${instant(new Date(last).toISOString())}`;
   return (
     <figure class="chart">
       <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`${title}: ${drawn.map(({ name }) => name).join(', ')}, ${period}`}>
-        {marks.map(({ at, label }, n) => (
+        {within.map(({ at, label }, n) => (
           <g key={n} class="happened">
             <line x1={x(Date.parse(at))} x2={x(Date.parse(at))} y1={TOP} y2={height - 24} />
             <circle cx={x(Date.parse(at))} cy={height - 24} r="4" />
@@ -56,7 +57,7 @@ export function Chart({ title, series, marks = [] }: { title: string; series: re
         ))}
         {drawn.map((one, at) => (
           <g key={one.name} transform={`translate(0 ${at * HEIGHT})`} class={`series s${at}`}>
-            <Curve series={one} x={(time) => x(time)} />
+            <Curve series={one} x={(time) => x(time)} end={new Date(last).toISOString()} />
           </g>
         ))}
         {ticksOf(x.ticks(5)).map(([tick, label]) => (
@@ -87,7 +88,7 @@ function ticksOf(ticks: readonly Date[]): [Date, string][] {
   return [...labels].map(([label, tick]) => [tick, label]);
 }
 
-function Curve({ series, x }: { series: Series; x: (time: number) => number }): JSX.Element {
+function Curve({ series, x, end }: { series: Series; x: (time: number) => number; end: string }): JSX.Element {
   const { name, points, format, bounds, steps } = series;
   const known = points.flatMap(([at, value]) => (value === null ? [] : [[Date.parse(at), value] as const]));
   const [low = 0, high = 1] = extent(known, ([, value]) => value);
@@ -97,7 +98,7 @@ function Curve({ series, x }: { series: Series; x: (time: number) => number }): 
     .defined(([, value]) => value !== null)
     .x(([at]) => x(Date.parse(at)))
     .y(([, value]) => y(value ?? 0));
-  const drawn = steps ? held(points) : points;
+  const drawn = steps ? held(points, end) : points;
   const latest = known.at(-1);
   return (
     <>
@@ -118,10 +119,12 @@ function Curve({ series, x }: { series: Series; x: (time: number) => number }): 
   );
 }
 
-/** A value that holds until the next one, as points. */
-function held(points: readonly ChartPoint[]): ChartPoint[] {
-  return points.flatMap((point, at) => {
-    const before = points[at - 1];
+/** Values that hold until the next one, the last until the end, as points. */
+function held(points: readonly ChartPoint[], end: string): ChartPoint[] {
+  const latest = points.at(-1);
+  const all = latest ? [...points, [end, latest[1]] as const] : points;
+  return all.flatMap((point, at) => {
+    const before = all[at - 1];
     return before ? [[point[0], before[1]] as const, point] : [point];
   });
 }

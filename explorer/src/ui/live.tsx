@@ -39,7 +39,7 @@ export function Live(): JSX.Element | null {
         const key = keyOf();
         const client = new Client({ baseUrl: location.origin, ...(key ? { apiKey: key } : {}) });
         for await (const frame of client.events.stream({}, { signal: stop.signal })) {
-          setState('live');
+          setState(frame.kind === 'draining' ? 'connecting' : 'live');
           if (frame.kind === 'gap') {
             const at = new Date().toISOString();
             add({

@@ -217,7 +217,7 @@ describe('with a key', () => {
     const shared = await page.getAttribute('a[href^="/v1/docs/verify#"]', 'href');
     const id = shared.split('#')[1];
     assert.equal((await stack.ok(`/v1/graph/decision/${id}/verify`)).json.data.signatureValid, true);
-    await page.fill('#positions', 'nothing here');
+    await page.fill('#positions', 'vault,amount\nnothing here,1');
     await page.waitForSelector('.problems');
     assert.equal(await page.$('.verdict'), null);
   });

@@ -81,7 +81,8 @@ export function Picture({ graph, title }: { graph: ExposureGraph; title: string 
         })}
         {graph.nodes.map((node) => {
           const { x, y } = layout.node(node.id);
-          const said = `${KINDS[node.kind]}: ${node.label}${node.verified === false ? ', not verified' : ''}`;
+          // Its name begins as the text that is seen.
+          const said = `${KINDS[node.kind]}${node.verified === false ? ', not verified' : ''} ${node.label}`;
           const inside = (
             <>
               <title>{said}</title>

@@ -153,7 +153,7 @@ export function VirtualTable<R>({ caption, columns, first, total, rowKey, now, s
   const [before, after] = live && items.length > 0 ? [from * ROW, (total - to - 1) * ROW] : [0, 0];
   return (
     <>
-      <div ref={box} class={`scroll ${live ? 'virtual' : ''}`} tabIndex={0} role="region" aria-label={caption}>
+      <div ref={box} class="scroll virtual" tabIndex={0} role="region" aria-label={caption}>
         <table aria-rowcount={total + 1}>
           <caption class="hidden">{caption}</caption>
           <thead>

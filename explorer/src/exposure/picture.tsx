@@ -81,15 +81,14 @@ export function Picture({ graph, title }: { graph: ExposureGraph; title: string 
         })}
         {graph.nodes.map((node) => {
           const { x, y } = layout.node(node.id);
-          // Its name begins as the text that is seen.
           const said = `${KINDS[node.kind]}${node.verified === false ? ', not verified' : ''} ${node.label}`;
           const inside = (
             <>
-              <title>{said}</title>
+              {fitting(node.label) !== node.label && <title>{node.label}</title>}
               <rect x={x - WIDTH / 2} y={y - HEIGHT / 2} width={WIDTH} height={HEIGHT} rx="8" />
               <text class="kind" x={x - WIDTH / 2 + 10} y={y - 5}>
                 {KINDS[node.kind]}
-                {node.verified === false ? ', not verified' : ''}
+                {node.verified === false ? ', not verified ' : ' '}
               </text>
               <text class="label" x={x - WIDTH / 2 + 10} y={y + 13}>
                 {fitting(node.label)}
@@ -102,7 +101,6 @@ export function Picture({ graph, title }: { graph: ExposureGraph; title: string 
               href={node.href}
               class={`node ${node.kind}`}
               data-node={node.id}
-              aria-label={said}
               onKeyDown={(event) => walk(event, node)}
             >
               {inside}

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::http::{self, Answer, Connection};
 
 /// Body fields that grow with the age of a cached response.
-const AGES: [&[u8]; 2] = [b"\"freshness_seconds\":", b"\"age_seconds\":"];
+const AGES: [&[u8]; 3] = [b"\"freshness_seconds\":", b"\"age_seconds\":", b"\"age_hours\":"];
 /// Number of concurrent callers.
 const CALLERS: u32 = 64;
 /// All callers together send this many requests for each request that the limit admits.
@@ -130,7 +130,7 @@ fn without_ages(body: &[u8]) -> Vec<u8> {
             Some(name) => {
                 out.extend_from_slice(name);
                 let value = rest.get(name.len()..).unwrap_or_default();
-                let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let digits = value.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
                 rest = value.get(digits..).unwrap_or_default();
             }
             None => {

@@ -16,7 +16,7 @@ let browser;
 let server;
 
 before(async () => {
-  [browser, server] = await Promise.all([launch('--font-render-hinting=none', '--hide-scrollbars'), serve()]);
+  [browser, server] = await Promise.all([launch('--font-render-hinting=none', '--disable-lcd-text', '--disable-font-subpixel-positioning', '--hide-scrollbars'), serve()]);
   if (isMaking) mkdirSync(new URL('.', pictureOf('vaults', 'light')), { recursive: true });
 }, { timeout: 120_000 });
 after(async () => {

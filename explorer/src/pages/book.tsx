@@ -37,7 +37,7 @@ function View(): JSX.Element {
           One position a line: the vault, and the amount in US dollars. A vault is its id, or its chain and address. A first line with names is
           skipped.
         </p>
-        <pre>
+        <pre tabIndex={0}>
           <code>{'vault,amount\n1:0x0000000000000000000000000000000000000001,1500000\n'}</code>
         </pre>
       </section>

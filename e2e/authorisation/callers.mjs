@@ -21,7 +21,7 @@ export async function callers(stack) {
   const token = () => verb(stack, 'index-tokens', 'mint', '--org', owner);
 
   const [revoked, lowered, live, ended] = [
-    await key('embedded', owner), await key('embedded', organisation(), { rpm: undefined }), await token(), await token(),
+    await key('embedded', owner), await key('embedded', organisation()), await token(), await token(),
   ];
   for (const { headers } of [revoked, lowered]) await stack.ok('/v1/graph/breach', { headers });
   await stack.ok('/v1/indices', { headers: bearer(ended.token) });

@@ -14,15 +14,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let contract = here.join("../openapi/openapi.json");
+    let shown = here.join("../explorer/shown.json");
     for input in ["build.rs", "render", "guides", "pages", "assets", "snippets"].map(|name| here.join(name)) {
         println!("cargo::rerun-if-changed={}", input.display());
     }
     println!("cargo::rerun-if-changed={}", contract.display());
+    println!("cargo::rerun-if-changed={}", shown.display());
     // Watch the parent of the verifier's build folder, because that folder may be missing. Cargo runs this script in every build if a watched
     // path is missing.
     println!("cargo::rerun-if-changed={}", here.join("../shared/verifier").display());
     let contract = fs::read_to_string(&contract)?;
-    let documents = render::site(&here, &contract)?;
+    let documents = render::site(&here, &contract, &fs::read_to_string(&shown)?)?;
     let mut assets = Assets::empty(out.join("assets"))?;
     let mut table = String::from("/// Every document.\npub static DOCUMENTS: &[Document] = &[\n");
     for document in &documents {

@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lists } from './lists.mjs';
+import { lists, references } from './lists.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const docs = (name) => readFileSync(join(here, '../docs/assets', name), 'utf8');
@@ -64,11 +64,12 @@ export async function make(folder, modules = join(here, 'node_modules')) {
   const assets = join(folder, 'assets');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(assets, { recursive: true });
-  const parameters = { contents: JSON.stringify(lists()), loader: 'json' };
+  const json = (value) => ({ contents: JSON.stringify(value), loader: 'json' });
+  const facts = { lists: json(lists()), references: json(references()) };
 
   const browser = await build({
     entryPoints: { browser: 'src/browser.tsx', style: 'src/style.css' },
-    plugins: [made({ lists: parameters, 'tokens.css': { contents: tokens(), loader: 'css' } })],
+    plugins: [made({ ...facts, 'tokens.css': { contents: tokens(), loader: 'css' } })],
     outdir: 'out',
     write: false,
     splitting: true,
@@ -124,7 +125,7 @@ export async function make(folder, modules = join(here, 'node_modules')) {
   await build({
     entryPoints: ['src/server.tsx'],
     outfile: join(folder, 'server.js'),
-    plugins: [browsersOnly, made({ lists: parameters, files: { contents: JSON.stringify({ files, loaded }), loader: 'json' } })],
+    plugins: [browsersOnly, made({ ...facts, files: json({ files, loaded }) })],
     platform: 'neutral',
     mainFields: ['module', 'main'],
     conditions: ['worker', 'browser', 'import'],

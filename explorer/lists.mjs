@@ -1,4 +1,5 @@
-// The filters and sorts of every list, read from the OpenAPI document: forms and links cannot differ from what the API accepts.
+// The filters and sorts of every list, and the operations that pages show, read from the OpenAPI document: forms and links cannot differ from
+// what the API accepts.
 
 import { readFileSync } from 'node:fs';
 
@@ -25,9 +26,24 @@ const OF_LOSSES = { '/v1/security-events': new Set(['hasLoss', 'minLossUsd']) };
 /** Options of `severity`, whose examples in the document are those of the registry and of the loss board together. */
 const SEVERITIES = { '/v1/security-events': ['info', 'warning', 'critical'], '/v1/security-events/losses': ['low', 'medium', 'high', 'critical'] };
 
+const read = (name) => JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'));
+
+/** The operations whose answers pages show: path, address of the description, and summary. Paths with fewer parameters come first. */
+export function references() {
+  const shown = read('shown.json');
+  return Object.entries(read('../openapi/openapi.json').paths)
+    .flatMap(([path, { get }]) => (get && Object.hasOwn(shown, get.operationId) ? [{ path, ...reference(get) }] : []))
+    .sort((a, b) => a.path.split('{').length - b.path.split('{').length);
+}
+
+function reference({ operationId, summary, tags: [section] }) {
+  const page = section.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean).join('-');
+  return { link: `/v1/docs/reference-${page}#${operationId}`, summary: summary.replaceAll('`', '') };
+}
+
 /** Path → filters (name, kind, options, about), sort fields, and whether an answer without a limit has all rows. */
 export function lists() {
-  const document = JSON.parse(readFileSync(new URL('../openapi/openapi.json', import.meta.url), 'utf8'));
+  const document = read('../openapi/openapi.json');
   const follow = (node) => {
     const parts = node?.$ref?.slice(2).split('/');
     return parts ? follow(parts.reduce((at, name) => at[name], document)) : node;

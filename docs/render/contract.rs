@@ -2,6 +2,7 @@
 
 use rds_shared::route::{Access, Method, ROUTES, RateLimitClass, Route};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::error::Error;
 
 /// The OpenAPI document.
@@ -32,6 +33,8 @@ pub struct Operation {
     pub answers: Vec<Answer>,
     /// The operation's row in the route table, if there is one.
     pub route: Option<&'static Route>,
+    /// Path of the explorer's page that shows the answer, with `{name}` for parameters.
+    pub page: Option<String>,
 }
 
 /// A parameter of an operation.
@@ -72,16 +75,19 @@ pub struct Answer {
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 impl Contract {
-    /// Reads the document.
-    pub fn read(text: &str) -> Result<Self, Box<dyn Error>> {
+    /// Reads the document. `shown` is the explorer's table: paths of pages by the id of the operation whose answer they show.
+    pub fn read(text: &str, shown: &str) -> Result<Self, Box<dyn Error>> {
         let document: Value = serde_json::from_str(text)?;
+        let shown: BTreeMap<String, String> = serde_json::from_str(shown)?;
         let mut contract = Contract { document, operations: Vec::new() };
         let paths = contract.document["paths"].as_object().ok_or("the OpenAPI document has no paths")?;
         let mut operations = Vec::new();
         for (path, item) in paths {
             for method in METHODS {
                 if let Some(operation) = item.get(method) {
-                    operations.push(contract.operation(path, method, item, operation)?);
+                    let mut operation = contract.operation(path, method, item, operation)?;
+                    operation.page = shown.get(&operation.id).cloned();
+                    operations.push(operation);
                 }
             }
         }
@@ -167,6 +173,7 @@ impl Contract {
             body: value.get("requestBody").and_then(|body| self.media(self.resolve(body))),
             answers: answers.collect(),
             route: ROUTES.iter().find(|route| route.path == path && Some(route.method) == wanted),
+            page: None,
             id,
         })
     }

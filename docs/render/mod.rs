@@ -74,9 +74,9 @@ fn fingerprint(bytes: &[u8]) -> String {
     hash(bytes).chars().take(24).collect()
 }
 
-/// Every document of the site. `here` is this crate's folder, `contract` the OpenAPI document.
-pub fn site(here: &Path, contract: &str) -> Result<Vec<Document>, Box<dyn Error>> {
-    let contract = Contract::read(contract)?;
+/// Every document of the site. `here` is this crate's folder, `contract` the OpenAPI document, `shown` the explorer's table of operations.
+pub fn site(here: &Path, contract: &str, shown: &str) -> Result<Vec<Document>, Box<dyn Error>> {
+    let contract = Contract::read(contract, shown)?;
     let mut documents = assets(&here.join("assets"))?;
     documents.extend(verifier(&here.join("../shared/verifier/build"))?);
     let files: BTreeMap<String, String> =

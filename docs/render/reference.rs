@@ -104,6 +104,7 @@ fn block(main: &mut String, contract: &Contract, operation: &Operation) {
         shown = breakable(&operation.path),
     );
     main.push_str(&badges(operation));
+    main.push_str(&in_explorer(operation));
     if !operation.description.is_empty() && operation.description != operation.summary {
         let _ = writeln!(main, "<div class=\"about\">{}</div>", markdown::rendered(&operation.description).0);
     }
@@ -140,6 +141,19 @@ fn badges(operation: &Operation) -> String {
     }
     let items: String = labels.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
     format!("<ul class=\"badges\">{items}</ul>\n")
+}
+
+/// A link to the explorer's page that shows the answer, or to the list that leads to such pages.
+fn in_explorer(operation: &Operation) -> String {
+    let Some(page) = &operation.page else { return String::new() };
+    match page.find("/{") {
+        None => format!("<p class=\"shown\">In the explorer: <a href=\"{page}\">{page}</a></p>\n", page = escape(page)),
+        Some(end) => format!(
+            "<p class=\"shown\">In the explorer: <code>{page}</code>, from <a href=\"{list}\">{list}</a></p>\n",
+            page = escape(page),
+            list = escape(page.get(..end).unwrap_or_default()),
+        ),
+    }
 }
 
 fn parameters(main: &mut String, contract: &Contract, operation: &Operation) {

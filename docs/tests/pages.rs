@@ -43,8 +43,14 @@ fn operations() -> Vec<(String, String, String)> {
     all
 }
 
-/// The first page of the explorer, to which the documentation links.
-const EXPLORER: &str = "/vaults";
+/// The explorer's table: paths of its pages by the id of the operation whose answer they show.
+static SHOWN: LazyLock<BTreeMap<String, String>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../explorer/shown.json")).unwrap());
+
+/// Whether the path is a page of the explorer, which a link can lead to.
+fn is_in_explorer(path: &str) -> bool {
+    !path.contains('{') && SHOWN.values().any(|page| page == path)
+}
 
 #[test]
 fn every_operation_is_listed_and_described_and_in_llms_txt() {
@@ -88,6 +94,18 @@ fn every_error_code_is_in_the_guide() {
 }
 
 #[test]
+fn an_operation_names_the_page_of_the_explorer_that_shows_its_answer() {
+    assert!(!SHOWN.is_empty());
+    for (id, page) in SHOWN.iter() {
+        let html = pages().map(text).find(|html| html.contains(&format!("data-operation=\"{id}\""))).unwrap();
+        let section = html.split("<section").find(|part| part.contains(&format!("data-operation=\"{id}\""))).unwrap();
+        let list = page.split("/{").next().unwrap();
+        assert!(section.contains(&format!(">{page}</")), "{id} does not name {page}");
+        assert!(section.contains(&format!("href=\"{list}\"")), "{id} does not link to {list}");
+    }
+}
+
+#[test]
 fn no_link_is_broken() {
     let anchors: BTreeMap<&str, BTreeSet<&str>> =
         pages().map(|page| (page.name, values(text(page), "id").into_iter().collect())).collect();
@@ -100,7 +118,7 @@ fn no_link_is_broken() {
                 None if path.is_empty() => page.name,
                 None => {
                     let is_route = ROUTES.iter().any(|route| route.path == path) || path == "/v1/openapi.json";
-                    assert!(is_route || [EXPLORER, "/v1/status"].contains(&path), "{}: {link}", page.name);
+                    assert!(is_route || is_in_explorer(path) || path == "/v1/status", "{}: {link}", page.name);
                     continue;
                 }
             };
@@ -201,7 +219,7 @@ fn pages_load_nothing_from_other_hosts_and_have_no_inline_code() {
     for page in pages() {
         let html = text(page);
         for address in values(html, "src").into_iter().chain(values(html, "href")) {
-            let is_ours = address.starts_with("/v1/") || address.starts_with('#') || address == EXPLORER;
+            let is_ours = address.starts_with("/v1/") || address.starts_with('#') || is_in_explorer(address);
             assert!(is_ours, "{}: {address}", page.name);
         }
         for script in html.split("<script").skip(1) {

@@ -44,12 +44,16 @@ export type Send = (target: string, init?: RequestInit) => Promise<Response>;
 export class Api {
   /** Seconds since the oldest of the answers was made, if any of them was served because the service could not be reached; else null. */
   stale: number | null = null;
+  /** What was asked for: targets such as `/v1/vaults?limit=50`, each once. */
+  readonly asked = new Set<string>();
 
   constructor(private readonly send: Send) {}
 
   /** The JSON at `path`. Throws {@link ApiFailure} for everything that is not a success. */
   async get<T>(path: string, query: Query = {}): Promise<T> {
-    return this.#ask<T>(target(path, query));
+    const to = target(path, query);
+    this.asked.add(to);
+    return this.#ask<T>(to);
   }
 
   /** Sends JSON to `path`. Throws {@link ApiFailure} for everything that is not a success. */

@@ -10,7 +10,7 @@ import { duration } from './format.js';
 export function App({ page, place, state }: { page: Page<unknown>; place: Place; state: State }): JSX.Element {
   const { View } = page;
   return (
-    <Frame place={place}>
+    <Frame place={place} asked={state.asked ?? []}>
       {state.stale !== null && (
         <p class="banner warn" role="status">
           The service cannot be reached at the moment. These facts are{' '}
@@ -47,7 +47,7 @@ function Failed({ failure, keyed, place }: { failure: Failure; keyed: boolean; p
       <h1 tabIndex={-1}>{isRefused ? 'The key is not accepted' : (TITLES[status] ?? 'Something went wrong')}</h1>
       <p class="lead">{message}</p>
       {status === 401 && (
-        <p>{keyed ? 'The key may be expired or mistyped: replace or remove it with “Key” above.' : 'Add a key with “Key” above.'}</p>
+        <p>{keyed ? 'The key may be revoked or mistyped: replace or remove it with “Key” above.' : 'Add a key with “Key” above.'}</p>
       )}
       {status === 429 && !keyed && (
         <p>Requests without a key share a small limit per address. A key has a limit of its own: add it with “Key” above.</p>

@@ -30,9 +30,9 @@ async function load({ page, place }: Found): Promise<State> {
   const now = new Date().toISOString();
   try {
     const data = await page.load({ api, place, query: new URLSearchParams(place.search) });
-    return { data, now, stale: api.stale };
+    return { data, now, stale: api.stale, asked: [...api.asked] };
   } catch (error) {
-    if (error instanceof ApiFailure) return { failure: error.failure, keyed: keyOf() !== null, now, stale: null };
+    if (error instanceof ApiFailure) return { failure: error.failure, keyed: keyOf() !== null, now, stale: null, asked: [...api.asked] };
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { referenceOf } from './links.js';
 import type { Place } from './page.js';
 import { keyOf, setKey } from './key.js';
 
@@ -26,9 +27,9 @@ export const MENU: readonly (readonly [string, string])[] = [
 ];
 
 /** A page in its frame. */
-export function Frame({ place, children }: { place: Place; children: ComponentChildren }): JSX.Element {
+export function Frame({ place, asked, children }: { place: Place; asked: string[]; children: ComponentChildren }): JSX.Element {
   const search = useRef<HTMLInputElement>(null);
-  const asked = place.path === '/search' ? (new URLSearchParams(place.search).get('q') ?? '') : '';
+  const sought = place.path === '/search' ? (new URLSearchParams(place.search).get('q') ?? '') : '';
   useEffect(() => {
     const focus = (event: KeyboardEvent): void => {
       if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -55,13 +56,13 @@ export function Frame({ place, children }: { place: Place; children: ComponentCh
             Search vaults, assets, markets, curators, protocols and events
           </label>
           <input
-            key={asked}
+            key={sought}
             id="find"
             ref={search}
             type="search"
             name="q"
             placeholder="Search  ( / )"
-            defaultValue={asked}
+            defaultValue={sought}
             maxLength={200}
             autocomplete="off"
           />
@@ -88,6 +89,7 @@ export function Frame({ place, children }: { place: Place; children: ComponentCh
       <main id="main" tabIndex={-1}>
         {children}
         <footer>
+          {asked.length > 0 && <Answers asked={asked} />}
           <p>
             Scores from 0 to 10, tiers Prime, Core and Edge: <a href="/v1/docs/methodology">how they are computed</a>.{' '}
             Everything here comes from the <a href="/v1/docs">public API</a>. Nothing here is advice.
@@ -95,6 +97,33 @@ export function Frame({ place, children }: { place: Place; children: ComponentCh
         </footer>
       </main>
     </>
+  );
+}
+
+/** The answers of the API that the page is made of, each with its description. */
+function Answers({ asked }: { asked: string[] }): JSX.Element {
+  return (
+    <details>
+      <summary>This page as answers of the API</summary>
+      <ul>
+        {asked.map((target) => {
+          const reference = referenceOf(target);
+          return (
+            <li key={target}>
+              <a href={target}>
+                <code>GET {target}</code>
+              </a>
+              {reference && (
+                <>
+                  {' '}
+                  (<a href={reference.link}>{reference.summary}</a>)
+                </>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </details>
   );
 }
 

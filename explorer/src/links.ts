@@ -1,4 +1,6 @@
-// The addresses of pages.
+// The addresses of pages, and of the descriptions of the API's operations.
+
+import references from 'rds:references';
 
 const part = encodeURIComponent;
 
@@ -24,4 +26,21 @@ export function outside(url: string | null | undefined): string | null {
   } catch {
     return null;
   }
+}
+
+/** The description of the operation that answers at a target such as `/v1/vaults?limit=50`. */
+export function referenceOf(target: string): Reference | undefined {
+  const given = (target.split('?')[0] ?? '').split('/');
+  const fits = ({ path }: Reference): boolean => {
+    const parts = path.split('/');
+    return parts.length === given.length && parts.every((name, at) => name.startsWith('{') || name === given[at]);
+  };
+  return references.find(fits);
+}
+
+/** An operation's path with `{names}`, the address of its description, and a sentence about it. */
+export interface Reference {
+  path: string;
+  link: string;
+  summary: string;
 }

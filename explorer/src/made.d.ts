@@ -4,6 +4,10 @@ declare module 'rds:lists' {
   const lists: Record<string, import('./ui/filters.js').ListParameters>;
   export default lists;
 }
+declare module 'rds:references' {
+  const references: import('./links.js').Reference[];
+  export default references;
+}
 declare module 'rds:files' {
   const made: {
     files: Record<string, { asset: string; size: number; type: string }>;

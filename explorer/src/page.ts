@@ -40,8 +40,6 @@ export interface Page<D> {
   load(context: Context): Promise<D>;
   head(data: D, place: Place): Head;
   View: ComponentType<ViewProps<D>>;
-  /** Whether its content security policy allows WebAssembly. */
-  wasm?: boolean;
 }
 
 /** Checks the types of a page, and hides them from the table of pages. */
@@ -58,6 +56,8 @@ export interface State {
   now: string;
   /** Age in seconds of the oldest answer that was served because the service could not be reached. */
   stale: number | null;
+  /** Targets of the answers of the API that the page is made of. */
+  asked?: string[];
 }
 
 /** An entry of the table of pages. */

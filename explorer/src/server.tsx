@@ -63,7 +63,7 @@ export async function explore(request: Incoming, env: Environment, ask: (request
     const text = `<!doctype html><html lang="en"><title>Error</title><h1>The page could not be made</h1><p>${sentence}</p></html>`;
     return new Response(request.method === 'HEAD' ? null : text, {
       status: 500,
-      headers: { ...headers(id, policy(false)), 'cache-control': 'no-store' },
+      headers: { ...headers(id), 'cache-control': 'no-store' },
     });
   }
 }
@@ -75,9 +75,9 @@ async function load(page: Page<unknown>, place: Place, send: Send): Promise<Stat
   const now = `${new Date().toISOString().slice(0, 16)}:00.000Z`;
   try {
     const data = await page.load({ api, place, query: new URLSearchParams(place.search) });
-    return { data, now, stale: api.stale };
+    return { data, now, stale: api.stale, asked: [...api.asked] };
   } catch (error) {
-    if (error instanceof ApiFailure) return { failure: error.failure, now, stale: null };
+    if (error instanceof ApiFailure) return { failure: error.failure, now, stale: null, asked: [...api.asked] };
     throw error;
   }
 }
@@ -94,14 +94,19 @@ function asCaller(request: Incoming, url: URL, ask: (request: Request) => Promis
   };
 }
 
-function policy(wasm: boolean): string {
-  const script = wasm ? "script-src 'self' 'wasm-unsafe-eval'" : "script-src 'self'";
-  const loaded = `${script}; style-src 'self'; img-src 'self' data:; connect-src 'self'`;
-  return `default-src 'none'; ${loaded}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
-}
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
 
-function headers(id: string, csp: string): Record<string, string> {
-  return { ...SECURITY, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': csp, 'x-request-id': id, vary: 'Accept' };
+function headers(id: string): Record<string, string> {
+  return { ...SECURITY, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY, 'x-request-id': id, vary: 'Accept' };
 }
 
 /** The status of a page: that of its facts. */
@@ -131,19 +136,21 @@ async function html(request: Request, id: string, name: string, page: Page<unkno
 ${ahead}<script type="module" src="${browser}"></script></head>
 <body><div id="app">${app}</div><script type="application/json" id="state">${data}</script></body></html>
 `;
-  const sent = headers(id, policy(page.wasm === true));
+  const sent = headers(id);
   sent['cache-control'] = state.failure ? 'no-store' : 'private, no-cache';
   if (state.failure?.retryAfter) sent['retry-after'] = String(state.failure.retryAfter);
   if (status === 200) {
-    const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-    const etag = `"${[...new Uint8Array(hash)]
-      .slice(0, 16)
-      .map((byte) => byte.toString(16).padStart(2, '0'))
-      .join('')}"`;
+    const etag = `"${(await sha256(new TextEncoder().encode(text))).slice(0, 32)}"`;
     sent['etag'] = etag;
     if (holds(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers: sent });
   }
   return new Response(request.method === 'HEAD' ? null : text, { status, headers: sent });
+}
+
+/** The SHA-256 in hexadecimal. */
+async function sha256(bytes: BufferSource): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', bytes);
+  return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function holds(given: string | null, etag: string): boolean {
@@ -171,7 +178,7 @@ async function file(name: string, request: Request, env: Environment): Promise<R
   try {
     const stored = await env.ASSETS.fetch(`https://assets.local/${known.asset}`);
     const bytes = stored.ok ? await stored.arrayBuffer() : null;
-    if (bytes?.byteLength === known.size) return new Response(bytes, { headers: sent });
+    if (bytes?.byteLength === known.size && (await sha256(bytes)) === known.asset) return new Response(bytes, { headers: sent });
     console.error(`explorer: the asset ${known.asset} of ${name} is missing or damaged (status ${stored.status}, ${bytes?.byteLength ?? 0} bytes)`);
   } catch (error) {
     console.error(`explorer: the asset ${known.asset} of ${name} cannot be read: ${String(error)}`);

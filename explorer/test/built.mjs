@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { make } from '../build.mjs';
-import { lists } from '../lists.mjs';
+import { lists, references } from '../lists.mjs';
 
 const here = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'explorer-'));
@@ -44,8 +44,9 @@ export async function bundled(code) {
       {
         name: 'made',
         setup(made) {
-          made.onResolve({ filter: /^rds:lists$/ }, ({ path }) => ({ path, namespace: 'made' }));
-          made.onLoad({ filter: /.*/, namespace: 'made' }, () => ({ contents: JSON.stringify(lists()), loader: 'json' }));
+          const facts = { 'rds:lists': lists, 'rds:references': references };
+          made.onResolve({ filter: /^rds:/ }, ({ path }) => ({ path, namespace: 'made' }));
+          made.onLoad({ filter: /.*/, namespace: 'made' }, ({ path }) => ({ contents: JSON.stringify(facts[path]()), loader: 'json' }));
           made.onLoad({ filter: /clients\/typescript\/src\// }, () => ({ contents: 'export {};' }));
         },
       },

@@ -187,9 +187,12 @@ test('a page loads only files that are there', async () => {
 
 test('a damaged or missing file is not given out', async (t) => {
   t.mock.method(console, 'error', () => undefined);
-  const [name] = Object.keys(files);
+  const [[name, { asset }]] = Object.entries(files);
+  const changed = Buffer.from(read(asset));
+  changed[100] ^= 1;
   const answers = [
     async () => new Response('short'),
+    async () => new Response(changed),
     async () => new Response('not found', { status: 404 }),
     async () => Promise.reject(new Error('no binding')),
   ];

@@ -10,6 +10,7 @@ mod constant;
 mod constant_peer;
 mod cores;
 mod edge;
+mod explorer;
 mod filling;
 mod graph;
 mod http;
@@ -62,6 +63,8 @@ enum What {
     Chain(chain::Options),
     /// Clients: CPU time of the client libraries beside bare HTTP clients.
     Clients(clients::Options),
+    /// Explorer: frames while 25,000 rows scroll in Chromium, and the first paint on a slow machine.
+    Explorer(explorer::Options),
     /// Soak: whether the memory of the edge's runtime levels off during half an hour of mixed load.
     Soak(soak::Options),
     /// Serve a file's bytes on a loopback port, as the origin's constant peer.
@@ -147,6 +150,7 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Scoring(options)) => scoring::run(&options),
         Some(What::Chain(options)) => chain::run(&options),
         Some(What::Clients(options)) => clients::run(&options),
+        Some(What::Explorer(options)) => explorer::run(&options),
         Some(What::Soak(options)) => soak::run(&options),
         Some(What::All(plan)) => all(&plan),
         None => all(&Plan::default()),
@@ -155,7 +159,7 @@ fn run(what: Option<What>) -> Result<()> {
 
 /// Runs every benchmark except the soak; fails at the end if one failed.
 fn all(plan: &Plan) -> Result<()> {
-    let measurements: [(&str, &dyn Fn() -> Result<()>); 9] = [
+    let measurements: [(&str, &dyn Fn() -> Result<()>); 10] = [
         ("origin", &|| origin::run(&parts::Options::of(plan))),
         ("reads", &|| reads::run(&reads::Options::of(plan))),
         ("access", &|| access::run(plan)),
@@ -165,6 +169,7 @@ fn all(plan: &Plan) -> Result<()> {
         ("scoring", &|| scoring::run(&scoring::Options::default())),
         ("chain", &|| chain::run(&chain::Options::of(plan))),
         ("clients", &|| clients::run(&clients::Options::default())),
+        ("explorer", &|| explorer::run(&explorer::Options::default())),
     ];
     let (begun, mut failed) = (Instant::now(), Vec::new());
     for (name, measure) in measurements {

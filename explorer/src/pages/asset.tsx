@@ -6,7 +6,7 @@ import { words } from '../format.js';
 import { chainPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { AssetDetailAnswer, VaultRow } from '../types.js';
-import { Empty, Facts, Hash, Optional, Outside, Percent, Score, Section, Text, Tier, To, Unknown, Usd, When, Words } from '../ui/basic.js';
+import { Empty, Facts, Hash, Opening, Optional, Outside, Percent, Score, Section, Text, Tier, To, Unknown, Usd, When, Words } from '../ui/basic.js';
 import { VAULT_COLUMNS } from '../ui/columns.js';
 import { Chart } from '../ui/chart.js';
 import { Table } from '../ui/table.js';
@@ -40,12 +40,7 @@ function View({ data: { asset, vaults }, now }: ViewProps<Data>): JSX.Element {
   const answers = asset.answers?.answers ?? [];
   return (
     <>
-      <p class="crumbs">
-        <a href="/assets">Assets</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{asset.symbol}</bdi>
-      </h1>
+      <Opening of="Assets" at="/assets" name={asset.symbol} />
       <p class="headline">
         <Tier tier={asset.risk_tier} /> <Score score={asset.risk_score} wide />
       </p>

@@ -6,7 +6,7 @@ import { counted, words } from '../format.js';
 import { indexPath, protocolPath, vaultPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { BasketChangeRow, BasketDetail } from '../types.js';
-import { Count, Empty, Facts, Hash, Optional, Percent, Score, Section, Text, To, When, Words } from '../ui/basic.js';
+import { Count, Empty, Facts, Hash, Opening, Optional, Percent, Score, Section, Text, To, When, Words } from '../ui/basic.js';
 import { Table } from '../ui/table.js';
 
 interface Data {
@@ -36,12 +36,7 @@ function View({ data: { basket, changes }, now }: ViewProps<Data>): JSX.Element 
   const { analytics } = basket;
   return (
     <>
-      <p class="crumbs">
-        <a href="/baskets">Baskets</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{basket.name}</bdi>
-      </h1>
+      <Opening of="Baskets" at="/baskets" name={basket.name} />
       <p class="lead">
         <bdi>{basket.methodology.summary}</bdi>
       </p>

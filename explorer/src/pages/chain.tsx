@@ -5,7 +5,7 @@ import { ApiFailure, type Part, type Rows } from '../api.js';
 import { counted } from '../format.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { ChainRow, EventRow, VaultRow } from '../types.js';
-import { Count, Empty, Facts, Optional, Outside, Section, Text, Usd, When } from '../ui/basic.js';
+import { Count, Empty, Facts, Opening, Optional, Outside, Section, Text, Usd, When } from '../ui/basic.js';
 import { EVENT_COLUMNS } from '../ui/columns.js';
 import { Table } from '../ui/table.js';
 import { VaultsOf } from '../ui/vaults-of.js';
@@ -45,12 +45,7 @@ export default definePage<Data>({
 function View({ data: { chain, vaults, events }, now }: ViewProps<Data>): JSX.Element {
   return (
     <>
-      <p class="crumbs">
-        <a href="/chains">Chains</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{chain.name}</bdi>
-      </h1>
+      <Opening of="Chains" at="/chains" name={chain.name} />
       <Facts
         of={[
           ['Chain id', String(chain.chain_id)],

@@ -5,7 +5,7 @@ import { counted } from '../format.js';
 import { chainPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { CuratorPage } from '../types.js';
-import { Count, Empty, Facts, Outside, Percent, Section, To, Usd } from '../ui/basic.js';
+import { Count, Empty, Facts, Opening, Outside, Percent, Section, To, Usd } from '../ui/basic.js';
 import { EVENT_COLUMNS } from '../ui/columns.js';
 import { Table } from '../ui/table.js';
 import { VaultsOf } from '../ui/vaults-of.js';
@@ -24,12 +24,7 @@ function View({ data, now }: ViewProps<CuratorPage>): JSX.Element {
   const { curator, vaults, vaultTotal, chainDistribution, events, eventsTotal } = data;
   return (
     <>
-      <p class="crumbs">
-        <a href="/curators">Curators</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{curator.name}</bdi>
-      </h1>
+      <Opening of="Curators" at="/curators" name={curator.name} />
       {curator.one_liner && (
         <p class="lead">
           <bdi>{curator.one_liner}</bdi>

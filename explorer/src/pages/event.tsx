@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { chainPath, curatorPath, marketPath, protocolPath, vaultPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { EventDetail } from '../types.js';
-import { Empty, Facts, Hash, Outside, Section, SeverityMark, Text, To, Usd, When, Words } from '../ui/basic.js';
+import { Empty, Facts, Hash, Opening, Outside, Section, SeverityMark, Text, To, Usd, When, Words } from '../ui/basic.js';
 import { plain } from '../ui/inputs.js';
 import { words } from '../format.js';
 import { Table } from '../ui/table.js';
@@ -18,12 +18,7 @@ export default definePage<EventDetail>({
 function View({ data: event, now }: ViewProps<EventDetail>): JSX.Element {
   return (
     <>
-      <p class="crumbs">
-        <a href="/events">Events</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{event.title}</bdi>
-      </h1>
+      <Opening of="Events" at="/events" name={event.title} />
       <p class="headline">
         <SeverityMark severity={event.severity} /> <Words name={event.event_type} />
       </p>

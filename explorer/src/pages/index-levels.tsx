@@ -5,7 +5,7 @@ import type { Part } from '../api.js';
 import { basketPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { IndexDetail, IndexLevel } from '../types.js';
-import { Facts, Optional, Section, Text } from '../ui/basic.js';
+import { Facts, Opening, Optional, Section, Text } from '../ui/basic.js';
 import { Chart } from '../ui/chart.js';
 
 interface Data {
@@ -26,12 +26,7 @@ export default definePage<Data>({
 function View({ data: { index, levels } }: ViewProps<Data>): JSX.Element {
   return (
     <>
-      <p class="crumbs">
-        <a href="/indices">Indices</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{index.name}</bdi>
-      </h1>
+      <Opening of="Indices" at="/indices" name={index.name} />
       <Facts
         of={[
           ['Level', <Text text={index.latest?.level?.toFixed(4)} />],

@@ -12,6 +12,7 @@ import {
   Empty,
   Facts,
   Hash,
+  Opening,
   Optional,
   Percent,
   Score,
@@ -53,12 +54,7 @@ function View({ data: { page, events }, now }: ViewProps<Data>): JSX.Element {
   const { market, reserves, emodes, hubs, signer_sets: signers } = page;
   return (
     <>
-      <p class="crumbs">
-        <a href="/markets">Markets</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{market.name || market.id}</bdi>
-      </h1>
+      <Opening of="Markets" at="/markets" name={market.name || market.id} />
       <Facts
         of={[
           ['Protocol', <To href={protocolPath(market.protocol_id)}>{market.protocol_name}</To>],

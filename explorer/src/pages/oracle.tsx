@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { chainPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { OracleFeed } from '../types.js';
-import { Duration, Empty, Facts, Hash, Percent, Section, Text, To, When, Words } from '../ui/basic.js';
+import { Duration, Empty, Facts, Hash, Opening, Percent, Section, Text, To, When, Words } from '../ui/basic.js';
 import { FeedState } from '../ui/feed.js';
 
 const STATES: Record<string, string> = { fresh: 'fresh', stale: 'stale', unknown: 'not known whether it is stale' };
@@ -25,12 +25,7 @@ export default definePage<OracleFeed>({
 function View({ data: feed, now }: ViewProps<OracleFeed>): JSX.Element {
   return (
     <>
-      <p class="crumbs">
-        <a href="/oracles">Price feeds</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{feed.description || feed.address}</bdi>
-      </h1>
+      <Opening of="Price feeds" at="/oracles" name={feed.description || feed.address} />
       <p class="headline">
         <FeedState status={feed.status} />
       </p>

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { counted } from '../format.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { ProtocolPage } from '../types.js';
-import { Count, Empty, Facts, Outside, Section, SeverityMark, Text, Usd, When } from '../ui/basic.js';
+import { Count, Empty, Facts, Opening, Outside, Section, SeverityMark, Text, Usd, When } from '../ui/basic.js';
 import { Table } from '../ui/table.js';
 import { VaultsOf } from '../ui/vaults-of.js';
 
@@ -21,12 +21,7 @@ export default definePage<ProtocolPage>({
 function View({ data: { protocol, vaults, vaultTotal, versions, incidents }, now }: ViewProps<ProtocolPage>): JSX.Element {
   return (
     <>
-      <p class="crumbs">
-        <a href="/protocols">Protocols</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{protocol.name}</bdi>
-      </h1>
+      <Opening of="Protocols" at="/protocols" name={protocol.name} />
       <Facts
         of={[
           ['Vaults', <Count n={vaultTotal} />],

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { assetPath, oraclePath, protocolPath, vaultPath } from '../links.js';
 import { definePage, type ViewProps } from '../page.js';
 import type { SignalDetail } from '../types.js';
-import { Count, Empty, Facts, Outside, Percent, Section, SeverityMark, Text, To, Usd, When, Words } from '../ui/basic.js';
+import { Count, Empty, Facts, Opening, Outside, Percent, Section, SeverityMark, Text, To, Usd, When, Words } from '../ui/basic.js';
 import { Table } from '../ui/table.js';
 
 export default definePage<SignalDetail>({
@@ -25,12 +25,7 @@ function pageOf(kind: string, id: string): string | null {
 function View({ data: signal, now }: ViewProps<SignalDetail>): JSX.Element {
   return (
     <>
-      <p class="crumbs">
-        <a href="/signals">Signals</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{signal.title}</bdi>
-      </h1>
+      <Opening of="Signals" at="/signals" name={signal.title} />
       <p class="headline">
         <SeverityMark severity={signal.severity} /> <Words name={signal.category} />
       </p>

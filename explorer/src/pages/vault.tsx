@@ -15,6 +15,7 @@ import {
   Facts,
   Hash,
   Missing,
+  Opening,
   Optional,
   Outside,
   Percent,
@@ -66,12 +67,7 @@ function View({ data: { page, history, holders }, now }: ViewProps<Data>): JSX.E
   const { vault, events } = page;
   return (
     <>
-      <p class="crumbs">
-        <a href="/vaults">Vaults</a>
-      </p>
-      <h1 tabIndex={-1}>
-        <bdi>{vault.name || vault.id}</bdi>
-      </h1>
+      <Opening of="Vaults" at="/vaults" name={vault.name || vault.id} />
       <p class="headline">
         <Tier tier={vault.risk_tier} /> <Score score={vault.total_score} wide /> <Compare id={vault.id} />
       </p>

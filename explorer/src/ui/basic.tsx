@@ -153,6 +153,20 @@ export function Facts({ of }: { of: readonly (readonly [string, ComponentChildre
   );
 }
 
+/** How the page of a row begins: the list that it is in, with the list's address, and its name. */
+export function Opening({ of, at, name }: { of: string; at: string; name: string }): JSX.Element {
+  return (
+    <>
+      <p class="crumbs">
+        <a href={at}>{of}</a>
+      </p>
+      <h1 tabIndex={-1}>
+        <bdi>{name}</bdi>
+      </h1>
+    </>
+  );
+}
+
 /** A section with its heading. */
 export function Section({ id, title, children }: { id: string; title: string; children: ComponentChildren }): JSX.Element {
   return (

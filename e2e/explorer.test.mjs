@@ -1,8 +1,9 @@
 // The explorer on the real stack: its pages without JavaScript, what they say when something fails, and their headers.
 
 import assert from 'node:assert/strict';
+import { get } from 'node:http';
 import { before, describe, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { newCaller, request, sharedStack } from './stack.mjs';
 import { firstPages, htmlOf, textOf } from './explorer/places.mjs';
 
@@ -78,6 +79,25 @@ describe('headers', () => {
     }
     assert.ok(bytes > 10_000 && bytes <= MAX_FIRST_PAGE, `${bytes} bytes`);
     assert.equal((await html('/explorer/nothing.js')).status, 404);
+  });
+
+  test('a page and its scripts are compressed for a browser', async () => {
+    const bytes = (path, headers) =>
+      new Promise((resolve, reject) => {
+        get(new URL(path, stack.edge), { headers: { accept: 'text/html', ...headers } }, async (answer) => {
+          resolve({ encoding: answer.headers['content-encoding'], body: Buffer.concat(await answer.toArray()) });
+        }).on('error', reject);
+      });
+    const { text } = await html('/status');
+    const [script] = text.match(/\/explorer\/browser-[^"]+\.js/);
+    for (const path of ['/status', script]) {
+      const plain = await bytes(path, {});
+      const packed = await bytes(path, { 'accept-encoding': 'gzip, br' });
+      assert.equal(plain.encoding, undefined);
+      assert.equal(packed.encoding, 'gzip');
+      assert.ok(packed.body.length * 2 < plain.body.length, `${packed.body.length} of ${plain.body.length} bytes`);
+      assert.match(gunzipSync(packed.body).toString(), path === script ? /export|import/ : /<\/html>/);
+    }
   });
 
   test('a page names its title, description, address and picture for previews', async () => {

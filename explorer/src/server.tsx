@@ -106,7 +106,23 @@ const POLICY = [
 ].join('; ');
 
 function headers(id: string): Record<string, string> {
-  return { ...SECURITY, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY, 'x-request-id': id, vary: 'Accept' };
+  return {
+    ...SECURITY,
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': POLICY,
+    'x-request-id': id,
+    vary: 'Accept, Accept-Encoding',
+  };
+}
+
+/** The header that makes workerd compress an answer. Cloudflare, whose requests have `cf`, compresses by itself, and better. */
+function packing(request: Incoming): Record<string, string> {
+  const accepted = (request.headers.get('accept-encoding') ?? '').toLowerCase().split(',');
+  const isAccepted = accepted.some((one) => {
+    const [name, ...parameters] = one.split(';').map((it) => it.trim());
+    return name === 'gzip' && !parameters.some((it) => /^q=0(\.0*)?$/.test(it));
+  });
+  return isAccepted && request.cf === undefined ? { 'content-encoding': 'gzip' } : {};
 }
 
 /** The status of a page: that of its facts. */
@@ -115,7 +131,7 @@ function statusOf(failure: Failure | undefined): number {
   return failure.status >= 400 ? failure.status : 503;
 }
 
-async function html(request: Request, id: string, name: string, page: Page<unknown>, place: Place, state: State): Promise<Response> {
+async function html(request: Incoming, id: string, name: string, page: Page<unknown>, place: Place, state: State): Promise<Response> {
   const status = statusOf(state.failure);
   const head = state.failure ? { title: 'Not available', about: state.failure.message } : page.head(state.data, place);
   const app = renderToString(<App page={page} place={place} state={state} />);
@@ -136,11 +152,12 @@ async function html(request: Request, id: string, name: string, page: Page<unkno
 ${ahead}<script type="module" src="${browser}"></script></head>
 <body><div id="app">${app}</div><script type="application/json" id="state">${data}</script></body></html>
 `;
-  const sent = headers(id);
+  const sent = { ...headers(id), ...packing(request) };
   sent['cache-control'] = state.failure ? 'no-store' : 'private, no-cache';
   if (state.failure?.retryAfter) sent['retry-after'] = String(state.failure.retryAfter);
   if (status === 200) {
-    const etag = `"${(await sha256(new TextEncoder().encode(text))).slice(0, 32)}"`;
+    // Weak, because the compressed page has the same.
+    const etag = `W/"${(await sha256(new TextEncoder().encode(text))).slice(0, 32)}"`;
     sent['etag'] = etag;
     if (holds(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers: sent });
   }
@@ -153,8 +170,11 @@ async function sha256(bytes: BufferSource): Promise<string> {
   return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** An ETag without the mark of a weak one. */
+const bare = (etag: string): string => etag.trim().replace(/^W\//, '');
+
 function holds(given: string | null, etag: string): boolean {
-  return given !== null && given.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
+  return given !== null && given.split(',').some((one) => one.trim() === '*' || bare(one) === bare(etag));
 }
 
 /** A description in the length that search engines and previews show. */
@@ -168,11 +188,18 @@ function escape(text: string): string {
 }
 
 /** A file of the browser. Its name contains a hash of its content, so it never changes. */
-async function file(name: string, request: Request, env: Environment): Promise<Response | undefined> {
+async function file(name: string, request: Incoming, env: Environment): Promise<Response | undefined> {
   const known = Object.hasOwn(made.files, name) ? made.files[name] : undefined;
   if (!known) return undefined;
-  const etag = `"${known.asset.slice(0, 32)}"`;
-  const sent = { ...SECURITY, 'content-type': known.type, 'cache-control': 'public, max-age=31536000, immutable', etag };
+  const etag = `W/"${known.asset.slice(0, 32)}"`;
+  const sent: Record<string, string> = {
+    ...SECURITY,
+    'content-type': known.type,
+    'cache-control': 'public, max-age=31536000, immutable',
+    vary: 'Accept-Encoding',
+    etag,
+    ...(known.type.startsWith('text/') ? packing(request) : {}),
+  };
   if (holds(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers: sent });
   if (request.method === 'HEAD') return new Response(null, { headers: sent });
   try {

@@ -7,7 +7,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { launch, visit } from './chromium.mjs';
 import { textOf } from './explorer/places.mjs';
 import { mint, revoke, verb } from './operator.mjs';
-import { isAlive, serve, up } from './private-stack.mjs';
+import { ended, isAlive, serve, up } from './private-stack.mjs';
 import { newCaller, request, uncachedTarget, until } from './stack.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -33,7 +33,7 @@ const EXPIRY_SECONDS = 90;
 const BANNER = '.banner:has-text("The service cannot be reached at the moment")';
 
 let [stack, browser] = [];
-let [seen, page] = [];
+let [seen, page, restarted] = [];
 
 // Without a test clock, which the edge would not follow.
 before(async () => {
@@ -41,17 +41,26 @@ before(async () => {
 }, { timeout: 400_000 });
 after(async () => {
   await browser?.close();
+  if (restarted) await ended(restarted, 'SIGTERM');
   await stack?.stop();
 });
-beforeEach(async () => {
+beforeEach(() => fresh());
+afterEach(() => leave());
+
+/** A new tab of a new caller. */
+async function fresh() {
+  await leave();
   seen = await visit(browser, stack.edge, newCaller(), { reducedMotion: 'reduce' });
   page = seen.page;
-});
-afterEach(async () => {
-  const { strangers, faults } = seen;
-  await seen.context.close();
+}
+
+async function leave() {
+  if (!seen) return;
+  const { strangers, faults, context } = seen;
+  seen = undefined;
+  await context.close();
   assert.deepEqual({ strangers, faults }, { strangers: [], faults: [] });
-});
+}
 
 const html = (path) => request(stack.edge, path, { headers: { accept: 'text/html', 'cf-connecting-ip': newCaller() } });
 
@@ -73,6 +82,7 @@ describe('a service without facts', () => {
     for (const [path, api, text] of LISTS) {
       const { json } = await stack.ok(api, { headers: { 'cf-connecting-ip': newCaller() } });
       assert.deepEqual(json.data, [], api);
+      await fresh();
       await open(path);
       const said = await page.textContent('main');
       assert.ok(said.includes(text), `${path}: ${said}`);
@@ -111,10 +121,38 @@ describe('with facts', () => {
     const answer = await html(`/vaults/${vault.id}`);
     assert.ok(answer.text.length < 500_000, `${answer.text.length} characters`);
     await open(`/vaults/${vault.id}`);
-    const said = await page.textContent('#holders');
+    const said = await page.textContent('section[aria-labelledby="holders"]');
     assert.ok(said.includes('100,000'), said);
-    assert.equal(await page.locator('#holders tbody tr').count(), 20);
+    assert.equal(await page.locator('section[aria-labelledby="holders"] tbody tr').count(), 20);
     await accessible('a vault');
+  });
+
+  test('very long names and names from right to left fit on a telephone', async () => {
+    const names = ['W'.repeat(200), 'كنز الفضة (اختبار) 123 כספת', `${'long '.repeat(39)}end`];
+    const observed_at = new Date().toISOString();
+    const lines = names.map((name, n) => ({
+      kind: 'vault', observed_at, source: 'e2e', protocol_id: vault.protocol_id, chain_id: vault.chain_id, address: `0x${String(n + 1).padStart(40, 'e')}`,
+      name, asset_mode: 'holdings',
+    }));
+    const taken = await stack.operate('/ingest', { method: 'POST', body: lines.map((line) => JSON.stringify(line)).join('\n') });
+    assert.equal(taken.status, 200, taken.text);
+    for (const [n, name] of names.entries()) {
+      const id = `${vault.protocol_id}-${vault.chain_id}-${lines[n].address}`;
+      await until('the vault is served', 30, async () => (await stack.get(`/v1/vaults/${id}`, { headers: { 'cf-connecting-ip': newCaller() } })).status === 200);
+      for (const path of [`/vaults/${id}`, `/vaults/${id}/exposure`, `/compare?ids=${id},${vault.id}`, `/search?q=${encodeURIComponent(name)}`]) {
+        await fresh();
+        await page.setViewportSize({ width: 360, height: 740 });
+        await open(path);
+        const { width, room, isolated } = await page.evaluate((text) => ({
+          width: document.documentElement.scrollWidth,
+          room: innerWidth,
+          isolated: [...document.querySelectorAll('main bdi')].some((it) => it.textContent.includes(text)),
+        }), name);
+        assert.ok(width <= room, `${path} is ${width} pixels wide`);
+        assert.ok(isolated, `${path} has the name in an element of its own direction`);
+        await accessible(path);
+      }
+    }
   });
 
   test('a key that was revoked is refused on the next page, says so, and can be removed', async () => {
@@ -180,7 +218,7 @@ describe('with facts', () => {
     });
 
     test('the mark goes away when the origin is back', async () => {
-      serve(stack);
+      restarted = serve(stack);
       await until('the mark is gone', 120, async () => {
         const { status, text } = await html('/vaults');
         return status === 200 && !text.includes('The service cannot be reached');

@@ -30,6 +30,15 @@ export interface Rows<R> {
   meta?: PageMeta;
 }
 
+/** No answer came. */
+export const UNREACHABLE: Failure = {
+  status: 0,
+  code: 'UNREACHABLE',
+  message: 'The service could not be reached.',
+  requestId: null,
+  retryAfter: null,
+};
+
 /** Thrown by {@link Api.get}; `failure` says what happened. */
 export class ApiFailure extends Error {
   constructor(readonly failure: Failure) {
@@ -76,7 +85,7 @@ export class Api {
     try {
       response = await this.send(to, init);
     } catch {
-      throw new ApiFailure({ status: 0, code: 'UNREACHABLE', message: 'The service could not be reached.', requestId: null, retryAfter: null });
+      throw new ApiFailure(UNREACHABLE);
     }
     if (response.headers.get('warning')?.startsWith('111') || response.headers.get('x-cache') === 'STALE-ERROR') {
       this.stale = Math.max(this.stale ?? 0, Number(response.headers.get('age') ?? 0) || 0);

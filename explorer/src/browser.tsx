@@ -1,7 +1,7 @@
 // The explorer in the browser: hydrates the page that the edge rendered, and follows links without loading documents.
 
 import { hydrate, render } from 'preact';
-import { Api, ApiFailure } from './api.js';
+import { Api, ApiFailure, UNREACHABLE } from './api.js';
 import { App } from './app.js';
 import { keyOf } from './key.js';
 import { find, type Page, type Place, type State } from './page.js';
@@ -71,6 +71,10 @@ async function go(url: URL, how: 'push' | 'replace' | 'back'): Promise<void> {
       document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
     }
   } catch (error) {
+    if (mine === newest && how !== 'replace' && !navigator.onLine) {
+      showUnreachable(url, how);
+      return;
+    }
     // The edge may still make the page. A page that is shown already stays: to load its document again would end here again.
     if (mine === newest && how !== 'replace') location.href = url.href;
     else console.error(error);
@@ -78,6 +82,18 @@ async function go(url: URL, how: 'push' | 'replace' | 'back'): Promise<void> {
     if (mine === newest) document.documentElement.classList.remove('loading');
   }
 }
+
+/** Shows, in place of a page whose code is not here, that there is no connection. */
+function showUnreachable(url: URL, how: 'push' | 'back'): void {
+  shown = url.pathname + url.search;
+  if (how === 'push') history.pushState(null, '', url);
+  const place: Place = { path: url.pathname, params: {}, search: url.search.slice(1) };
+  show({ page: NO_PAGE, place }, { failure: UNREACHABLE, now: new Date().toISOString(), stale: null });
+  document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+}
+
+/** Stands for a page of which only the failure is shown. */
+const NO_PAGE: Page<unknown> = { load: () => Promise.resolve(null), head: () => ({ title: '', about: '' }), View: () => null };
 
 function show({ page, place }: Found, state: State): void {
   if (!root) return;

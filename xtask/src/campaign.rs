@@ -35,19 +35,26 @@ pub fn lay_out(cache: &Cache, folder: &Path) -> Result<PathBuf> {
 /// `edge` is `{program, folder, secrets, ports, seats}`: version `n` listens on port `n` and reads from origin `n`, and seat `n` is the
 /// configuration in which that version hosts the Durable Objects. `other` is a folder with another version's bundle; without it the
 /// other version is this bundle with another compatibility date and origin timeout. `clock` is a library that shifts a process's
-/// time, or null.
-pub fn lay_out_whole(cache: &Cache, folder: &Path, other: Option<&Path>) -> Result<PathBuf> {
+/// time, or null. `other_origin` is the origin's program of another release; with it both versions of the Worker read from the address
+/// `balancer`, and `other_origin_bin` is that program.
+pub fn lay_out_whole(
+    cache: &Cache,
+    folder: &Path,
+    other: Option<&Path>,
+    other_origin: Option<&Path>,
+) -> Result<PathBuf> {
     let (workerd, bundle) = (provision::npm::workerd(cache)?, wasm::build(cache)?);
     let clock = provision::faketime::find(cache)?;
-    let row = ports::free_row(2 + ORIGINS * LISTENERS + 1)?;
+    let row = ports::free_row(2 + ORIGINS * LISTENERS + 2)?;
     let origins_from = row + 2;
     let ports = Ports {
         edge: row,
         origin_edge: origins_from,
         relay: origins_from + 1,
         admin: origins_from + 2,
-        postgres_from: origins_from + ORIGINS * LISTENERS,
+        postgres_from: origins_from + ORIGINS * LISTENERS + 1,
     };
+    let balancer = ports::local(origins_from + ORIGINS * LISTENERS);
     let (state, origin, mut description) = lay_out_origins(cache, folder, &ports)?;
     let edges = state.path("edge");
     let key = origin.assertion_key().to_owned();
@@ -58,7 +65,13 @@ pub fn lay_out_whole(cache: &Cache, folder: &Path, other: Option<&Path>) -> Resu
     }
     let bindings = |origin: u16, patience: &str| {
         vec![
-            Binding::variable("ORIGIN_URL", format!("http://{}", ports::local(origins_from + origin * LISTENERS))),
+            Binding::variable(
+                "ORIGIN_URL",
+                match other_origin {
+                    Some(_) => format!("http://{balancer}"),
+                    None => format!("http://{}", ports::local(origins_from + origin * LISTENERS)),
+                },
+            ),
             Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
             Binding::variable("GRAPH", "1"),
             Binding::variable("GUARD_TIMEOUT_MS", "5000"),
@@ -94,6 +107,8 @@ pub fn lay_out_whole(cache: &Cache, folder: &Path, other: Option<&Path>) -> Resu
     });
     description["origins_from"] = json!(origins_from);
     description["clock"] = json!(clock);
+    description["balancer"] = json!(balancer.to_string());
+    description["other_origin_bin"] = json!(other_origin);
     written(&state, &description)
 }
 

@@ -113,8 +113,7 @@ pub(crate) fn for_tests(folder: &Path) -> Options {
 /// Environment variables with the paths of the programs that the suite needs.
 fn e2e_environment(cache: &Cache) -> Result<BTreeMap<&'static str, OsString>> {
     let browser = provision::browser::find(cache)?;
-    let proxies = provision::proxies::find(cache)?;
-    let programs = json!(proxies.programs.into_iter().collect::<BTreeMap<_, _>>()).to_string();
+    let proxies = provision::proxies::find(cache)?.environment();
     let there = [
         ("RDS_XTASK", Some(std::env::current_exe()?.into())),
         ("RDS_WORKERD", Some(provision::npm::workerd(cache)?.into())),
@@ -122,8 +121,6 @@ fn e2e_environment(cache: &Cache) -> Result<BTreeMap<&'static str, OsString>> {
         ("RDS_CHROMIUM", Some(browser.program.into())),
         ("RDS_CHROMIUM_LIBS", browser.libraries),
         ("FONTCONFIG_PATH", browser.fonts.map(Into::into)),
-        ("RDS_PROXIES", Some(programs.into())),
-        ("RDS_PROXY_LIBS", proxies.libraries),
     ];
-    Ok(there.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+    Ok(there.into_iter().filter_map(|(name, value)| Some((name, value?))).chain(proxies).collect())
 }

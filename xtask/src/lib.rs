@@ -22,6 +22,7 @@ pub mod measure;
 pub mod openapi;
 mod orphans;
 pub mod provision;
+mod release;
 pub mod sbom;
 pub mod scratch;
 pub mod service;

@@ -12,6 +12,7 @@ use crate::console::{Step, heading};
 use crate::provision::cache::Cache;
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::provision::{self, require_node};
+use crate::release::Release;
 use crate::scratch::Scratch;
 use crate::up::origin;
 use crate::up::ports::first_free;
@@ -42,6 +43,9 @@ pub struct Options {
     /// Folder with `entry.mjs` and `build/` of another Worker version, to run in the stack campaign together with this one.
     #[arg(long, value_name = "DIR")]
     other_edge: Option<PathBuf>,
+    /// Commit or tag of the release that the upgrade campaign begins at; by default the newest tag `vMAJOR.MINOR.PATCH`.
+    #[arg(long, value_name = "REV")]
+    from: Option<String>,
 }
 
 /// A fault campaign.
@@ -53,6 +57,8 @@ pub enum Campaign {
     Crowd,
     /// The whole service, through two versions of the edge.
     Stack,
+    /// From another release to this one and back, while clients use the service. Builds the other release, and runs only if it is named.
+    Upgrade,
     /// The JSON-RPC providers of a chain.
     Chain,
 }
@@ -204,19 +210,26 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
         (Campaign::Push, "campaign/campaign.mjs"),
         (Campaign::Crowd, "campaign/crowd.mjs"),
         (Campaign::Stack, "stack-campaign/campaign.mjs"),
+        (Campaign::Upgrade, "stack-campaign/upgrade.mjs"),
     ];
     for (campaign, file) in suites {
-        if options.campaign.map_or(campaign == Campaign::Crowd, |chosen| chosen != campaign) {
+        let takes_long = [Campaign::Crowd, Campaign::Upgrade].contains(&campaign);
+        if options.campaign.map_or(takes_long, |chosen| chosen != campaign) {
             continue;
         }
         let folder = Scratch::new(cache, "faults")?;
+        let mut node = node_tests(&suite);
         let description = match campaign {
             Campaign::Push | Campaign::Crowd => campaign::lay_out(cache, &folder.path)?,
             Campaign::Stack | Campaign::Chain => {
-                campaign::lay_out_whole(cache, &folder.path, options.other_edge.as_deref())?
+                campaign::lay_out_whole(cache, &folder.path, options.other_edge.as_deref(), None)?
+            }
+            Campaign::Upgrade => {
+                let release = Release::built(options.from.as_deref())?;
+                node.envs(provision::proxies::find(cache)?.environment());
+                campaign::lay_out_whole(cache, &folder.path, Some(&release.edge), Some(&release.origin))?
             }
         };
-        let mut node = node_tests(&suite);
         node.arg(file).env("RDS_CAMPAIGN", description);
         node.env("RDS_SEED", seed.to_string()).env("RDS_ROUNDS", options.rounds.to_string());
         outcome = outcome.and(counted(node, tally));

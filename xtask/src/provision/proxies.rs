@@ -1,9 +1,11 @@
 //! Reverse proxies for tests of streams: installed ones, or Debian's packages unpacked into the cache.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use serde_json::json;
 
 use super::apt;
 use super::cache::Cache;
@@ -20,6 +22,15 @@ pub struct Proxies {
     pub programs: Vec<(&'static str, PathBuf)>,
     /// Folder for `LD_LIBRARY_PATH`; `None` when the system has the proxies' libraries.
     pub libraries: Option<OsString>,
+}
+
+impl Proxies {
+    /// The environment variables by which tests find the proxies.
+    pub fn environment(self) -> impl Iterator<Item = (&'static str, OsString)> {
+        let programs = json!(self.programs.into_iter().collect::<BTreeMap<_, _>>()).to_string();
+        let libraries = self.libraries.map(|folders| ("RDS_PROXY_LIBS", folders));
+        [("RDS_PROXIES", programs.into())].into_iter().chain(libraries)
+    }
 }
 
 /// The proxies on the `PATH` if all are installed, else the unpacked packages.

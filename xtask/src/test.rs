@@ -321,6 +321,6 @@ pub fn temporary_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Post
         first_free(30_000, "Postgres")?,
         Durability::Temporary,
     )?;
-    let url = postgres.url.clone();
+    let url = postgres.urls.administrator.clone();
     Ok((Some(folder), Some(postgres), url))
 }

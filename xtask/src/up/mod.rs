@@ -8,6 +8,7 @@ pub mod origin;
 pub mod ports;
 pub mod postgres;
 pub mod probe;
+pub mod roles;
 pub mod stack;
 pub mod state;
 

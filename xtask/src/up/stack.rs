@@ -10,7 +10,7 @@ use super::edge::{self, Binding};
 use super::keys::{self, Credentials};
 use super::origin::{self, Origin};
 use super::ports::{Ports, local};
-use super::postgres::{self, Durability, Postgres};
+use super::postgres::{self, Durability, Postgres, Urls};
 use super::state::{Secrets, State, write_private};
 use super::{Edge, FIRST_PARTY, Options, data};
 use crate::command::POLL;
@@ -27,7 +27,7 @@ pub struct Stack {
     chain: Option<LocalChain>,
     postgres: Option<Postgres>,
     ports: Ports,
-    database_url: String,
+    urls: Urls,
     admin_token: String,
     origin_program: PathBuf,
     origin_environment: PathBuf,
@@ -77,13 +77,13 @@ impl Stack {
                 postgres::start(&programs, &home, &state, &mut secrets, from, Durability::Kept)
             })
             .transpose()?;
-        let (database_url, record) = match (&postgres, external) {
-            (Some(postgres), _) => (postgres.url.clone(), home.join("loaded.json")),
-            (None, Some(url)) => (url, state.path("loaded.json")),
+        let (urls, record) = match (&postgres, external) {
+            (Some(postgres), _) => (postgres.urls.clone(), home.join("loaded.json")),
+            (None, Some(url)) => (Urls::one(url), state.path("loaded.json")),
             (None, None) => bail!("no database"),
         };
         let chain = anvil.map(|anvil| LocalChain::start(&anvil, &state, ports.postgres_from)).transpose()?;
-        let origin = Origin::new(origin_program.clone(), &state, &mut secrets, options, &ports, &database_url)?;
+        let origin = Origin::new(origin_program.clone(), &state, &mut secrets, options, &ports, &urls)?;
         let origin_environment = state.path("origin.env");
         origin.write_environment(&origin_environment)?;
         origin.migrate()?;
@@ -110,7 +110,7 @@ impl Stack {
             chain,
             postgres,
             ports,
-            database_url,
+            urls,
             admin_token: origin.admin_token().to_owned(),
             origin_program,
             origin_environment,
@@ -146,7 +146,7 @@ impl Stack {
             "origin_edge": http(self.ports.origin_edge),
             "relay": http(self.ports.relay),
             "admin": http(self.ports.admin),
-            "database_url": self.database_url,
+            "database_url": self.urls.administrator,
             "chain": self.chain.as_ref().map(LocalChain::describe),
             "origin_bin": self.origin_program,
             "origin_env": self.origin_environment,

@@ -9,6 +9,7 @@ pub mod ports;
 pub mod postgres;
 pub mod probe;
 pub mod roles;
+pub mod shipped_edge;
 pub mod stack;
 pub mod state;
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, json};
 
 use super::chain::{self, LocalChain, Standing};
-use super::edge::{self, Binding};
+use super::edge;
 use super::keys::{self, Credentials};
 use super::origin::{self, Origin};
 use super::ports::{Ports, local};
@@ -98,10 +98,7 @@ impl Stack {
         let credentials = keys::ensure(&origin, &mut secrets)?;
         let origin_service = origin.serve(&ports)?;
         let edge_service = worker
-            .map(|(workerd, bundle)| {
-                let bindings = bindings(&origin, &ports);
-                edge::start(&workerd, &bundle, &state, &bindings, edge::DURABLE_OBJECTS, ports.edge)
-            })
+            .map(|(workerd, bundle)| edge::start(&workerd, &bundle, &state, &variables(&origin, &ports), ports.edge))
             .transpose()?;
 
         let stack = Self {
@@ -266,15 +263,15 @@ fn follow(chain: &LocalChain, origin: &Origin) -> Result<()> {
 }
 
 /// The Worker's environment; see `edge/src/config.rs`.
-fn bindings(origin: &Origin, ports: &Ports) -> Vec<Binding> {
+fn variables(origin: &Origin, ports: &Ports) -> Vec<(&'static str, String)> {
     vec![
-        Binding::variable("ORIGIN_URL", http(ports.origin_edge)),
-        Binding::variable("FIRST_PARTY_ORIGINS", FIRST_PARTY),
-        Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
-        Binding::variable("GRAPH", "1"),
+        ("ORIGIN_URL", http(ports.origin_edge)),
+        ("FIRST_PARTY_ORIGINS", FIRST_PARTY.to_owned()),
+        ("CLIENT_IP_HEADER", "CF-Connecting-IP".to_owned()),
+        ("GRAPH", "1".to_owned()),
         // workerd runs the Worker and all its Durable Objects on one thread and one disk, so a call can exceed the default of 1 s.
-        Binding::variable("GUARD_TIMEOUT_MS", "5000"),
-        Binding::secret("ASSERTION_KEY", origin.assertion_key()),
+        ("GUARD_TIMEOUT_MS", "5000".to_owned()),
+        ("ASSERTION_KEY", origin.assertion_key().to_owned()),
     ]
 }
 

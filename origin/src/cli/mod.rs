@@ -13,6 +13,7 @@ mod facts;
 mod fail_safe;
 mod graph;
 mod journal;
+mod program;
 mod research;
 mod security;
 mod serve;
@@ -24,6 +25,7 @@ use crate::crash_dump;
 use crate::telemetry;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use rds_engine::clock::Clock;
 use rds_simulate::Options;
 use rds_store::push::journal as numbers;
@@ -54,6 +56,8 @@ enum Command {
     Migrate(facts::Migrate),
     /// Check configuration, database, schema and credentials; print one line for each check.
     Doctor,
+    /// Ask the service on this machine whether it is ready; fails if it is not.
+    Ready,
     /// Import the data sets in a folder.
     Import(Import),
     /// Ingest observations, one JSON object a line; all of them or none.
@@ -105,6 +109,16 @@ enum Command {
     /// Signing secrets of webhooks.
     #[command(subcommand)]
     Webhooks(webhooks::Webhooks),
+    /// Print the completions for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the man pages.
+    Man {
+        /// Folder for a page of the program and one of each command.
+        dir: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -188,6 +202,9 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve => serve::serve().await?,
         Command::Doctor => return Ok(doctor::doctor(out).await),
+        Command::Ready => program::ready(out).await?,
+        Command::Completions { shell } => program::completions(shell)?,
+        Command::Man { dir } => program::man(&dir)?,
         Command::Migrate(roles) => facts::migrate(&database().await?, &roles, out).await?,
         Command::Evidence(command) => return evidence::run(command, out).await,
         Command::Chain(chain::Chain::Check(files)) => return chain::check(files, out).await,
@@ -204,7 +221,13 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
     }
     match verb {
         // `dispatch` handles these.
-        Command::Serve | Command::Doctor | Command::Migrate(_) | Command::Evidence(_) => {}
+        Command::Serve
+        | Command::Doctor
+        | Command::Migrate(_)
+        | Command::Ready
+        | Command::Evidence(_)
+        | Command::Completions { .. }
+        | Command::Man { .. } => {}
         Command::Import(Import { dir, only }) => facts::import(db, clock, &dir, only.as_deref(), out).await?,
         Command::Ingest { file } => return facts::ingest(db, clock, &file, out).await,
         Command::Simulate(Simulate { seed, vaults, hours }) => {

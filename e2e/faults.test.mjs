@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { databaseLink } from './database-link.mjs';
 import { expectRetry, expectStale } from './expect.mjs';
 import { ANONYMOUS, HEALTH, allowance } from './metering.mjs';
-import { ended, isAlive, serve, up } from './private-stack.mjs';
+import { ended, isAlive, originEnvironment, serve, up } from './private-stack.mjs';
 import { request, uncachedTarget, until } from './stack.mjs';
 
 /** Longer than any cached response stays fresh. */
@@ -130,7 +130,7 @@ describe('the origin dies', () => {
 
   test('the stack keeps running, and the origin can be started by hand', async () => {
     assert.equal(stack.child.exitCode, null);
-    link = await databaseLink(stack.database_url);
+    link = await databaseLink(originEnvironment(stack).DATABASE_URL);
     origin = serve(stack, { DATABASE_URL: link.url });
     for (const target of [list, page]) await fresh(target);
   });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -98,11 +98,13 @@ before(async () => {
   for (const name of ['RDS_ADMIN_TOKEN', 'RDS_EDGE_ASSERTION_KEYS', 'RDS_MASTER_KEY', 'RDS_SIGNING_KEY']) secrets.set(name, environment[name]);
   secrets.set("the demo's index token", stack.index_token);
   secrets.set('the password of the database', new URL(stack.database_url).password);
+  secrets.set('the password of the role that serves', new URL(environment.DATABASE_URL).password);
+  secrets.set('the password of the role that migrates', JSON.parse(readFileSync(join(stack.state, 'secrets.json'), 'utf8')).postgres_migrate_password);
 
   const inner = await freePorts(1);
   process.kill(stack.pids.origin, 'SIGTERM');
   await until('the origin is gone', 30, () => !isAlive(stack.pids.origin));
-  database = await databaseLink(stack.database_url);
+  database = await databaseLink(environment.DATABASE_URL);
   wire = await recordingProxy(Number(new URL(stack.origin_edge).port), inner);
   await start({ DATABASE_URL: database.url, RDS_EDGE_ADDR: `127.0.0.1:${inner}` });
   stack.inner = inner;

@@ -5,7 +5,7 @@ import test from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-import store from "./cache-store.mjs";
+import store from "../../deploy/workerd/cache-store.mjs";
 
 const ask = (method, url, body, headers) => store.fetch(new Request(url, { method, body, headers }));
 const message = (head, body = "") => new TextEncoder().encode(`HTTP/1.1 ${head}\r\n\r\n${body}`);

@@ -10,7 +10,7 @@ use crate::provision::{self, cache::Cache};
 use crate::up::edge::{self, Binding, Twin, Version, Worker};
 use crate::up::origin::{self, Origin};
 use crate::up::ports::{self, Ports};
-use crate::up::postgres::{self, Durability};
+use crate::up::postgres::{self, Durability, Urls};
 use crate::up::state::{Secrets, State, write_private};
 use crate::up::{Edge, Options};
 use crate::wasm::{self, Bundle};
@@ -126,13 +126,20 @@ fn lay_out_origins(cache: &Cache, folder: &Path, ports: &Ports) -> Result<(State
         edge: Edge::None,
         ..Options::in_folder(folder.to_owned())
     };
-    let origin = Origin::new(program.clone(), &state, &mut secrets, &options, ports, &cluster.url)?;
+    let origin = Origin::new(
+        program.clone(),
+        &state,
+        &mut secrets,
+        &options,
+        ports,
+        &Urls::one(cluster.urls.administrator.clone()),
+    )?;
     let environment = state.path("origin.env");
     origin.write_environment(&environment)?;
     let description = json!({
         "origin_bin": program,
         "origin_env": environment,
-        "database_url": cluster.url,
+        "database_url": cluster.urls.administrator,
         "postgres": cluster.describe(),
         "admin_token": origin.admin_token(),
         "logs": state.log("campaign").parent(),

@@ -12,7 +12,7 @@ use xtask::provision::cache::Cache;
 use xtask::provision::npm;
 use xtask::service::{Service, StopRule};
 use xtask::up::ports::{Ports, local};
-use xtask::up::{edge, probe};
+use xtask::up::{edge, probe, shipped_edge};
 
 use crate::cores;
 
@@ -47,7 +47,7 @@ impl JsWorker {
         let port = Ports::free()?.edge;
         let folder = &plan.folder;
         std::fs::create_dir_all(folder.join("objects"))?;
-        std::fs::write(folder.join("cache-store.mjs"), edge::CACHE_STORE)?;
+        std::fs::write(folder.join("cache-store.mjs"), shipped_edge::CACHE_STORE)?;
         std::fs::write(folder.join("worker.capnp"), configuration(plan, &edge::compatibility_date()?))?;
         let mut command = Command::new(npm::workerd(cache)?);
         command

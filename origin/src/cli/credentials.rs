@@ -1,18 +1,78 @@
 //! `keys` and `index-tokens`: creates, revokes and lists credentials.
 
-use super::{IndexTokens, Keys, Output};
+use super::Output;
 use crate::config::{self, LinkConfig};
 use crate::edge_link::EdgeLink;
 use crate::edge_link::outbox::{LEASE, Settled, settle};
 use crate::edge_link::tokens;
 use crate::keys::{self, Alignment, CreateKey, KeyRow, Minted, Revocation, TokenRow};
 use anyhow::bail;
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rds_engine::clock::Clock;
 use rds_shared::access::Plan;
 use rds_store::Db;
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Keys {
+    /// Create a key; it is shown once.
+    Mint {
+        /// The organisation that holds the key.
+        #[arg(long)]
+        org: String,
+        /// The key's plan.
+        #[arg(long, value_parser = plan())]
+        plan: Plan,
+        /// Contracted requests per minute of this key. Default: the plan's.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        rpm: Option<u32>,
+        /// The key is shared: its holder serves several clients with it.
+        #[arg(long)]
+        shared: bool,
+    },
+    /// Revoke a key permanently; returns once no edge accepts it any more.
+    Revoke {
+        /// The key's number, as `list` shows it.
+        id: i64,
+    },
+    /// Move an organisation and its active keys to a plan; contracted rates stay.
+    Align {
+        /// The organisation's name.
+        #[arg(long)]
+        org: String,
+        /// The new plan.
+        #[arg(long, value_parser = plan())]
+        plan: Plan,
+    },
+    /// Show every key, including revoked ones.
+    List,
+}
+
+/// Parses the name of a plan.
+fn plan() -> impl TypedValueParser<Value = Plan> {
+    let names = PossibleValuesParser::new(Plan::ALL.map(Plan::as_str));
+    names.try_map(|name| Plan::parse(&name).ok_or("must be the name of a plan"))
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum IndexTokens {
+    /// Create a token; it is shown once.
+    Mint {
+        /// The organisation that holds the token.
+        #[arg(long)]
+        org: String,
+    },
+    /// Revoke a token permanently; returns once no edge accepts it any more.
+    Revoke {
+        /// The token's number, as `list` shows it.
+        id: i64,
+    },
+    /// Show every token, including revoked ones.
+    List,
+}
 
 pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> anyhow::Result<ExitCode> {
     // The link is read before anything is changed, so that an invalid link is reported first.

@@ -13,6 +13,7 @@ use rds_shared::push::address::covers_public_internet;
 use rds_store::graph::signers;
 use rds_store::push::journal as table;
 use rds_store::push::journal::JournalState;
+use rds_store::rights;
 use rds_store::service::health;
 use rds_store::service::test_clock;
 use rds_store::{self as store, Db};
@@ -30,6 +31,9 @@ const SIGNING: &str = "signing key";
 const CLOCK: &str = "clock";
 const NEWEST: &str = "newest work";
 const WRITES: &str = "writes";
+const RIGHTS: &str = "rights";
+/// Number of missing rights that a line names.
+const NAMED_RIGHTS: usize = 5;
 
 /// Time limit for connecting to the edge.
 const EDGE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -93,7 +97,7 @@ fn stray(variable: &Unknown) -> Check {
 async fn check_database() -> Vec<Check> {
     let mut checks = Vec::new();
     let Ok(database) = DatabaseConfig::read(config::environment) else {
-        let unknown = ["database", "migrations", CLOCK, WRITES, "journal", NEWEST, SIGNING];
+        let unknown = ["database", "migrations", RIGHTS, CLOCK, WRITES, "journal", NEWEST, SIGNING];
         return unknown.map(|name| Check::bad(name, "not checked, because DATABASE_URL is missing or invalid")).into();
     };
     match Db::connect(database.url.expose(), database.connections).await {
@@ -104,6 +108,7 @@ async fn check_database() -> Vec<Check> {
                 Ok(pending) => Check::bad("migrations", format!("{pending} pending; run: rds-origin migrate")),
                 Err(error) => Check::bad("migrations", error.to_string()),
             });
+            checks.push(rights(&db).await);
             checks.push(clock(&db).await);
             checks.push(takes_writes(&db).await);
             checks.push(journal(&db).await);
@@ -116,7 +121,7 @@ async fn check_database() -> Vec<Check> {
         }
         Err(error) => {
             checks.push(Check::bad("database", error.to_string()));
-            let unknown = ["migrations", CLOCK, WRITES, "journal", NEWEST, SIGNING];
+            let unknown = ["migrations", RIGHTS, CLOCK, WRITES, "journal", NEWEST, SIGNING];
             checks.extend(unknown.map(|name| Check::bad(name, "not checked, because the database does not answer")));
         }
     }
@@ -137,6 +142,35 @@ fn check_settings(config: &Config) -> Vec<Check> {
     checks.extend(listeners);
     checks.push(webhook_targets(config));
     checks
+}
+
+/// Whether the connected role may do what serving needs. More rights than that are reported, but are no failure.
+async fn rights(db: &Db) -> Check {
+    let rights::Rights { role, missing, excess } = match rights::compare(db).await {
+        Ok(rights) => rights,
+        Err(error) => return Check::bad(RIGHTS, error.to_string()),
+    };
+    if !missing.is_empty() {
+        let named: Vec<&str> = missing.iter().take(NAMED_RIGHTS).map(String::as_str).collect();
+        let more = match missing.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and on {more} more"),
+        };
+        let named = named.join("; ");
+        return Check::bad(
+            RIGHTS,
+            format!(
+                "{role} lacks {named}{more}; run `rds-origin migrate` as the owner of the tables, with --serve-role {role}"
+            ),
+        );
+    }
+    match excess.is_empty() {
+        true => Check::good(RIGHTS, format!("{role} has the rights that serving needs, and no others")),
+        false => {
+            let excess = excess.join(", ");
+            Check::good(RIGHTS, format!("WARNING: {role} {excess}; serving needs less: see deploy/postgres/roles.sql"))
+        }
+    }
 }
 
 /// Whether this machine's clock agrees with the database's.

@@ -6,12 +6,13 @@ use super::Output;
 use super::edge::Edge;
 use crate::config;
 use anyhow::Context;
+use clap::Args;
 use rds_engine::clock::Clock;
 use rds_engine::ingest::{self, IngestError, IngestReport, PassedOver, Why};
 use rds_engine::{research, scoring_run};
 use rds_importers as importers;
 use rds_simulate::{self as simulate, Options};
-use rds_store::{self as store, Db};
+use rds_store::{self as store, Db, rights};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -21,14 +22,29 @@ use std::process::ExitCode;
 /// Maximum number of ignored lines in the text summary; `--json` lists up to a hundred.
 const MAX_LINES: usize = 10;
 
-pub(super) async fn migrate(db: &Db, out: Output) -> anyhow::Result<()> {
+#[derive(Debug, Args)]
+pub(super) struct Migrate {
+    /// Role that the service connects as; it gets the rights that serving needs, if it exists.
+    #[arg(long, value_name = "NAME", default_value = rights::SERVE_ROLE)]
+    pub serve_role: String,
+    /// Role that may only read what contains no secret, if it exists.
+    #[arg(long, value_name = "NAME", default_value = rights::READ_ROLE)]
+    pub read_role: String,
+}
+
+pub(super) async fn migrate(db: &Db, roles: &Migrate, out: Output) -> anyhow::Result<()> {
     let pending = store::pending_migrations(db).await?;
     store::migrate(db).await?;
+    let granted = rights::grant(db, &roles.serve_role, &roles.read_role)
+        .await
+        .context("the schema is up to date, but the rights of the other roles could not be granted; migrate as the owner of the tables")?;
     let text = match pending {
         0 => "the schema is up to date".to_owned(),
         applied => format!("{applied} migrations applied"),
     };
-    out.show(text, &json!({ "applied": pending }))
+    let roles =
+        if granted.is_empty() { String::new() } else { format!("; rights granted to {}", granted.join(" and ")) };
+    out.show(format!("{text}{roles}"), &json!({ "applied": pending, "granted": granted }))
 }
 
 pub(super) async fn import(db: &Db, clock: &Clock, dir: &Path, only: Option<&str>, out: Output) -> anyhow::Result<()> {

@@ -13,6 +13,7 @@ mod facts;
 mod fail_safe;
 mod graph;
 mod journal;
+mod program;
 mod research;
 mod security;
 mod serve;
@@ -23,10 +24,9 @@ use crate::config::{self, DatabaseConfig};
 use crate::crash_dump;
 use crate::telemetry;
 use anyhow::Context;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use rds_engine::clock::Clock;
-use rds_shared::access::Plan;
 use rds_simulate::Options;
 use rds_store::push::journal as numbers;
 use rds_store::push::journal::Cause;
@@ -52,10 +52,12 @@ pub struct Cli {
 enum Command {
     /// Run the service on its three listeners until a stop signal arrives.
     Serve,
-    /// Apply the pending schema migrations to the database.
-    Migrate,
+    /// Apply the pending schema migrations to the database, and grant the roles of `deploy/postgres/roles.sql` their rights.
+    Migrate(facts::Migrate),
     /// Check configuration, database, schema and credentials; print one line for each check.
     Doctor,
+    /// Ask the service on this machine whether it is ready; fails if it is not.
+    Ready,
     /// Import the data sets in a folder.
     Import(Import),
     /// Ingest observations, one JSON object a line; all of them or none.
@@ -97,16 +99,26 @@ enum Command {
     Journal(journal::Journal),
     /// API keys.
     #[command(subcommand)]
-    Keys(Keys),
+    Keys(credentials::Keys),
     /// Tokens for the private index and rate routes.
     #[command(subcommand)]
-    IndexTokens(IndexTokens),
+    IndexTokens(credentials::IndexTokens),
     /// Keys that may sign decisions.
     #[command(subcommand)]
     Signers(signers::Signers),
     /// Signing secrets of webhooks.
     #[command(subcommand)]
-    Webhooks(Webhooks),
+    Webhooks(webhooks::Webhooks),
+    /// Print the completions for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the man pages.
+    Man {
+        /// Folder for a page of the program and one of each command.
+        dir: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -170,78 +182,6 @@ enum Events {
     },
 }
 
-#[derive(Debug, Subcommand)]
-enum Keys {
-    /// Create a key; it is shown once.
-    Mint {
-        /// The organisation that holds the key.
-        #[arg(long)]
-        org: String,
-        /// The key's plan.
-        #[arg(long, value_parser = plan())]
-        plan: Plan,
-        /// Contracted requests per minute of this key. Default: the plan's.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-        rpm: Option<u32>,
-        /// The key is shared: its holder serves several clients with it.
-        #[arg(long)]
-        shared: bool,
-    },
-    /// Revoke a key permanently; returns once no edge accepts it any more.
-    Revoke {
-        /// The key's number, as `list` shows it.
-        id: i64,
-    },
-    /// Move an organisation and its active keys to a plan; contracted rates stay.
-    Align {
-        /// The organisation's name.
-        #[arg(long)]
-        org: String,
-        /// The new plan.
-        #[arg(long, value_parser = plan())]
-        plan: Plan,
-    },
-    /// Show every key, including revoked ones.
-    List,
-}
-
-/// Parses the name of a plan.
-fn plan() -> impl TypedValueParser<Value = Plan> {
-    let names = PossibleValuesParser::new(Plan::ALL.map(Plan::as_str));
-    names.try_map(|name| Plan::parse(&name).ok_or("must be the name of a plan"))
-}
-
-#[derive(Debug, Subcommand)]
-enum IndexTokens {
-    /// Create a token; it is shown once.
-    Mint {
-        /// The organisation that holds the token.
-        #[arg(long)]
-        org: String,
-    },
-    /// Revoke a token permanently; returns once no edge accepts it any more.
-    Revoke {
-        /// The token's number, as `list` shows it.
-        id: i64,
-    },
-    /// Show every token, including revoked ones.
-    List,
-}
-
-#[derive(Debug, Subcommand)]
-enum Webhooks {
-    /// Give a webhook a new signing secret; it is shown once.
-    Rotate {
-        /// The webhook's number.
-        id: i64,
-        /// Hours for which the present secret signs beside the new one.
-        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(0..=720))]
-        overlap: u32,
-    },
-    /// Re-encrypt every signing secret under the first key of RDS_MASTER_KEY.
-    Reseal,
-}
-
 /// Runs one command; the exit code is 0 on success.
 pub async fn run(cli: Cli) -> ExitCode {
     let out = Output { json: cli.json };
@@ -262,7 +202,10 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve => serve::serve().await?,
         Command::Doctor => return Ok(doctor::doctor(out).await),
-        Command::Migrate => facts::migrate(&database().await?, out).await?,
+        Command::Ready => program::ready(out).await?,
+        Command::Completions { shell } => program::completions(shell)?,
+        Command::Man { dir } => program::man(&dir)?,
+        Command::Migrate(roles) => facts::migrate(&database().await?, &roles, out).await?,
         Command::Evidence(command) => return evidence::run(command, out).await,
         Command::Chain(chain::Chain::Check(files)) => return chain::check(files, out).await,
         verb => return on_facts(verb, out).await,
@@ -278,7 +221,13 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
     }
     match verb {
         // `dispatch` handles these.
-        Command::Serve | Command::Doctor | Command::Migrate | Command::Evidence(_) => {}
+        Command::Serve
+        | Command::Doctor
+        | Command::Migrate(_)
+        | Command::Ready
+        | Command::Evidence(_)
+        | Command::Completions { .. }
+        | Command::Man { .. } => {}
         Command::Import(Import { dir, only }) => facts::import(db, clock, &dir, only.as_deref(), out).await?,
         Command::Ingest { file } => return facts::ingest(db, clock, &file, out).await,
         Command::Simulate(Simulate { seed, vaults, hours }) => {

@@ -1,15 +1,30 @@
 //! `webhooks rotate` replaces the signing secret of a webhook; `webhooks reseal` re-encrypts the secrets of all webhooks.
 
-use super::{Output, Webhooks};
+use super::Output;
 use crate::config::{self, MasterKeyConfig};
 use crate::webhooks::reseal::{Resealed, reseal};
 use crate::webhooks::seal::Sealer;
 use crate::webhooks::subscriptions;
 use anyhow::{Context, bail};
+use clap::Subcommand;
 use rds_engine::clock::Clock;
 use rds_store::Db;
 use serde_json::json;
 use std::sync::Arc;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Webhooks {
+    /// Give a webhook a new signing secret; it is shown once.
+    Rotate {
+        /// The webhook's number.
+        id: i64,
+        /// Hours for which the present secret signs beside the new one.
+        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(0..=720))]
+        overlap: u32,
+    },
+    /// Re-encrypt every signing secret under the first key of RDS_MASTER_KEY.
+    Reseal,
+}
 
 pub(super) async fn webhooks(db: &Db, clock: &Clock, command: Webhooks, out: Output) -> anyhow::Result<()> {
     let master = MasterKeyConfig::read(config::environment)?;

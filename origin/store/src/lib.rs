@@ -6,6 +6,7 @@
 //!   (`origin/tests/it/vaults/changes_writers.rs`).
 //! - A connection returned to the pool is in no transaction: `Db::begin` completes even if its caller gives up (`origin/tests/it/support/transactions.rs`).
 //! - Each statement that reads for a route excludes withheld chains (`origin/tests/it/vaults/withheld_chains.rs`).
+//! - The role that serves has exactly the rights that the statements need (`origin/tests/it/service/rights.rs`).
 //! - The database refuses to change research records and basket versions, and to remove, rename or reactivate a signer.
 
 #[macro_use]
@@ -25,6 +26,7 @@ pub mod markets;
 pub mod push;
 pub mod registry;
 pub mod research;
+pub mod rights;
 pub mod scoring;
 pub mod security;
 pub mod service;

@@ -10,6 +10,7 @@ use rustix::process::Signal;
 
 use super::ports::local;
 use super::probe;
+use super::shipped_edge;
 use super::state::State;
 use crate::console::Step;
 use crate::provision::cache::remove;
@@ -17,12 +18,12 @@ use crate::service::{Service, StopRule};
 use crate::wasm::Bundle;
 use crate::{assets, workspace};
 
-/// A service for workerd's cache protocol, because plain workerd has no cache.
-pub const CACHE_STORE: &str = include_str!("../../assets/cache-store.mjs");
 /// Makes V8 collect garbage early. Dead JavaScript objects (requests, responses, header maps) hold native memory that V8 does not count,
 /// so with V8's defaults this memory grows several times larger before a collection frees it. `bench soak` measures the saving. On
 /// Cloudflare the platform limits the memory of each isolate.
 pub const V8_FLAGS: &str = r#"["--optimize-for-size"]"#;
+/// Folder of the Durable Objects' storage.
+const OBJECTS: &str = "objects";
 /// Folder of the assets, beside the modules.
 const ASSETS: &str = "build/assets";
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -101,25 +102,25 @@ pub struct Version<'a> {
     pub folder: &'a str,
 }
 
-/// Lays out the folder, starts workerd and waits until the Worker answers `/ready`, which is not rate-limited.
+/// Lays out a release as the product ships it, starts workerd and waits until the Worker answers `/ready`, which is not rate-limited.
 pub fn start(
     workerd: &Path,
     bundle: &Bundle,
     state: &State,
-    bindings: &[Binding],
-    durable_objects: &[DurableObject],
+    variables: &[(&'static str, String)],
     port: u16,
 ) -> Result<Service> {
     let mut step = Step::start("the edge");
     let folder = state.path("edge");
-    let date = compatibility_date()?;
-    let worker = Worker { bindings, durable_objects, port, twin: None, compatibility_date: &date, folder: "" };
-    lay_out(&folder, bundle, &worker)?;
+    shipped_edge::lay_out(&folder, bundle)?;
+    std::fs::create_dir_all(folder.join(OBJECTS)).with_context(|| format!("cannot create {}", folder.display()))?;
     let mut command = Command::new(workerd);
-    command
-        .current_dir(&folder)
-        .args(["serve", "worker.capnp"])
-        .envs(bindings.iter().filter(|binding| binding.secret).map(|binding| (binding.name, &binding.value)));
+    command.current_dir(&folder).args(["serve", "worker.capnp"]).arg(format!("--socket-addr=http={}", local(port)));
+    // A variable of this process's environment that the stack does not set has no effect.
+    for name in shipped_edge::variables() {
+        command.env_remove(name);
+    }
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
     let mut service = Service::start("the edge", command, state.log("edge"), STOP)?;
     service.wait_until(&mut step, TIMEOUT, || probe::is_ok(port, "/ready"))?;
     step.done(&format!("port {port}"));
@@ -148,8 +149,8 @@ pub fn place(folder: &Path, bundle: &Bundle) -> Result<()> {
 
 /// Writes the configuration `name`, the cache service and the storage folder.
 pub fn configure(folder: &Path, name: &str, bundle: &Bundle, worker: &Worker<'_>) -> Result<()> {
-    std::fs::create_dir_all(folder.join("objects")).with_context(|| format!("cannot create {}", folder.display()))?;
-    std::fs::write(folder.join("cache-store.mjs"), CACHE_STORE)?;
+    std::fs::create_dir_all(folder.join(OBJECTS)).with_context(|| format!("cannot create {}", folder.display()))?;
+    std::fs::write(folder.join("cache-store.mjs"), shipped_edge::CACHE_STORE)?;
     let modules: Vec<_> = bundle.files().into_iter().map(|(name, _)| name).collect();
     std::fs::write(folder.join(name), render(worker, &modules))?;
     Ok(())

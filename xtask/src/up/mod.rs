@@ -8,6 +8,8 @@ pub mod origin;
 pub mod ports;
 pub mod postgres;
 pub mod probe;
+pub mod roles;
+pub mod shipped_edge;
 pub mod stack;
 pub mod state;
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::Options;
 use super::chain;
 use super::ports::{Ports, local};
+use super::postgres::Urls;
 use super::probe;
 use super::state::{Secrets, State, write_private};
 use crate::command;
@@ -32,6 +33,8 @@ const VERB_TIMEOUT: Duration = Duration::from_secs(900);
 /// The built program and its environment.
 pub struct Origin {
     program: PathBuf,
+    /// The database's address for migrations.
+    migrate_url: String,
     environment: Vec<(&'static str, String)>,
     log: PathBuf,
 }
@@ -86,11 +89,11 @@ impl Origin {
         secrets: &mut Secrets,
         options: &Options,
         ports: &Ports,
-        database_url: &str,
+        urls: &Urls,
     ) -> Result<Self> {
         let assertion = secrets.or_random("assertion_key", 32)?;
         let mut environment = vec![
-            ("DATABASE_URL", database_url.to_owned()),
+            ("DATABASE_URL", urls.serve.clone()),
             ("RDS_EDGE_ADDR", local(ports.origin_edge).to_string()),
             ("RDS_RELAY_ADDR", local(ports.relay).to_string()),
             ("RDS_ADMIN_ADDR", local(ports.admin).to_string()),
@@ -119,7 +122,7 @@ impl Origin {
             let path = std::path::absolute(authority)?;
             environment.push(("RDS_WEBHOOK_CA", path.display().to_string()));
         }
-        Ok(Self { program, environment, log: state.log("origin") })
+        Ok(Self { program, migrate_url: urls.migrate.clone(), environment, log: state.log("origin") })
     }
 
     /// The assertion key in the Worker's form: `<kid>:<64 hex>`.
@@ -185,9 +188,14 @@ impl Origin {
         command::output(self.verb(words).env_remove("RDS_EDGE_URL")).map(drop)
     }
 
-    /// Applies the migrations.
+    /// Applies the migrations, as the role that owns the tables.
     pub fn migrate(&self) -> Result<()> {
-        self.step("migrations", &["migrate"], "applied")
+        let mut step = Step::start("migrations");
+        let mut verb = self.verb(&["migrate"]);
+        verb.env("DATABASE_URL", &self.migrate_url);
+        command::run(&mut step, verb, &self.verbs_log(), VERB_TIMEOUT)?;
+        step.done("applied");
+        Ok(())
     }
 
     /// Builds the exposure graph snapshot from the loaded data, so that it is available from the first request.

@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::ports::{first_free, local};
+use super::roles::{Passwords, Stopped};
 use super::state::{Secrets, State, write_private};
 use crate::command;
 use crate::console::Step;
@@ -18,7 +19,7 @@ use crate::provision::user::{self, Ids};
 use crate::service::{Service, StopRule};
 use crate::workspace::hex;
 
-/// The superuser of the cluster, and the database of the service.
+/// The superuser of the cluster, which tests and tools use, and the database of the service.
 const ROLE: &str = "rds";
 const DATABASE: &str = "rds";
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -37,8 +38,25 @@ pub enum Durability {
 /// A running cluster.
 pub struct Postgres {
     pub service: Service,
-    /// `postgres://rds:…@127.0.0.1:port/rds`; the role is a superuser.
-    pub url: String,
+    pub urls: Urls,
+}
+
+/// The addresses of the service's database, for each role.
+#[derive(Clone)]
+pub struct Urls {
+    /// `postgres://rds:…@127.0.0.1:port/rds`; the role is a superuser. For tests and tools.
+    pub administrator: String,
+    /// For migrations.
+    pub migrate: String,
+    /// For the service and its commands.
+    pub serve: String,
+}
+
+impl Urls {
+    /// One address for everything: a database that this tool did not create.
+    pub fn one(url: String) -> Self {
+        Self { administrator: url.clone(), migrate: url.clone(), serve: url }
+    }
 }
 
 /// Folder of the cluster: `<state>/postgres`. If Postgres must run as a user who cannot enter that folder, a folder in the cache instead,
@@ -62,8 +80,7 @@ pub struct Cluster {
     arguments: Vec<String>,
     home: PathBuf,
     ids: Option<Ids>,
-    /// As [`Postgres::url`].
-    pub url: String,
+    pub urls: Urls,
 }
 
 impl Cluster {
@@ -102,7 +119,7 @@ pub fn start(
             .is_ok_and(|text| text.lines().last().is_some_and(|line| line.trim() == "ready"))
     })?;
     step.done(&format!("port {}", cluster.port));
-    Ok(Postgres { service, url: cluster.url })
+    Ok(Postgres { service, urls: cluster.urls })
 }
 
 /// The cluster in `home`, created if needed, on the first free port from `port_from`.
@@ -137,6 +154,9 @@ pub fn prepare(
         );
     }
 
+    let passwords = Passwords::load(secrets)?;
+    Stopped { programs, home, data: &data, database: DATABASE, ids }.create_roles(&passwords)?;
+
     let port = first_free(port_from, "Postgres")?;
     let port_text = port.to_string();
     let mut settings = vec![
@@ -161,7 +181,11 @@ pub fn prepare(
         arguments,
         home: home.to_owned(),
         ids,
-        url: format!("postgres://{ROLE}:{password}@{}/{DATABASE}", local(port)),
+        urls: Urls {
+            administrator: format!("postgres://{ROLE}:{password}@{}/{DATABASE}", local(port)),
+            migrate: passwords.migrate_url(port, DATABASE),
+            serve: passwords.serve_url(port, DATABASE),
+        },
     })
 }
 

@@ -6,11 +6,11 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, json};
 
 use super::chain::{self, LocalChain, Standing};
-use super::edge::{self, Binding};
+use super::edge;
 use super::keys::{self, Credentials};
 use super::origin::{self, Origin};
 use super::ports::{Ports, local};
-use super::postgres::{self, Durability, Postgres};
+use super::postgres::{self, Durability, Postgres, Urls};
 use super::state::{Secrets, State, write_private};
 use super::{Edge, FIRST_PARTY, Options, data};
 use crate::command::POLL;
@@ -27,7 +27,7 @@ pub struct Stack {
     chain: Option<LocalChain>,
     postgres: Option<Postgres>,
     ports: Ports,
-    database_url: String,
+    urls: Urls,
     admin_token: String,
     origin_program: PathBuf,
     origin_environment: PathBuf,
@@ -77,13 +77,13 @@ impl Stack {
                 postgres::start(&programs, &home, &state, &mut secrets, from, Durability::Kept)
             })
             .transpose()?;
-        let (database_url, record) = match (&postgres, external) {
-            (Some(postgres), _) => (postgres.url.clone(), home.join("loaded.json")),
-            (None, Some(url)) => (url, state.path("loaded.json")),
+        let (urls, record) = match (&postgres, external) {
+            (Some(postgres), _) => (postgres.urls.clone(), home.join("loaded.json")),
+            (None, Some(url)) => (Urls::one(url), state.path("loaded.json")),
             (None, None) => bail!("no database"),
         };
         let chain = anvil.map(|anvil| LocalChain::start(&anvil, &state, ports.postgres_from)).transpose()?;
-        let origin = Origin::new(origin_program.clone(), &state, &mut secrets, options, &ports, &database_url)?;
+        let origin = Origin::new(origin_program.clone(), &state, &mut secrets, options, &ports, &urls)?;
         let origin_environment = state.path("origin.env");
         origin.write_environment(&origin_environment)?;
         origin.migrate()?;
@@ -98,10 +98,7 @@ impl Stack {
         let credentials = keys::ensure(&origin, &mut secrets)?;
         let origin_service = origin.serve(&ports)?;
         let edge_service = worker
-            .map(|(workerd, bundle)| {
-                let bindings = bindings(&origin, &ports);
-                edge::start(&workerd, &bundle, &state, &bindings, edge::DURABLE_OBJECTS, ports.edge)
-            })
+            .map(|(workerd, bundle)| edge::start(&workerd, &bundle, &state, &variables(&origin, &ports), ports.edge))
             .transpose()?;
 
         let stack = Self {
@@ -110,7 +107,7 @@ impl Stack {
             chain,
             postgres,
             ports,
-            database_url,
+            urls,
             admin_token: origin.admin_token().to_owned(),
             origin_program,
             origin_environment,
@@ -146,7 +143,7 @@ impl Stack {
             "origin_edge": http(self.ports.origin_edge),
             "relay": http(self.ports.relay),
             "admin": http(self.ports.admin),
-            "database_url": self.database_url,
+            "database_url": self.urls.administrator,
             "chain": self.chain.as_ref().map(LocalChain::describe),
             "origin_bin": self.origin_program,
             "origin_env": self.origin_environment,
@@ -266,15 +263,15 @@ fn follow(chain: &LocalChain, origin: &Origin) -> Result<()> {
 }
 
 /// The Worker's environment; see `edge/src/config.rs`.
-fn bindings(origin: &Origin, ports: &Ports) -> Vec<Binding> {
+fn variables(origin: &Origin, ports: &Ports) -> Vec<(&'static str, String)> {
     vec![
-        Binding::variable("ORIGIN_URL", http(ports.origin_edge)),
-        Binding::variable("FIRST_PARTY_ORIGINS", FIRST_PARTY),
-        Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
-        Binding::variable("GRAPH", "1"),
+        ("ORIGIN_URL", http(ports.origin_edge)),
+        ("FIRST_PARTY_ORIGINS", FIRST_PARTY.to_owned()),
+        ("CLIENT_IP_HEADER", "CF-Connecting-IP".to_owned()),
+        ("GRAPH", "1".to_owned()),
         // workerd runs the Worker and all its Durable Objects on one thread and one disk, so a call can exceed the default of 1 s.
-        Binding::variable("GUARD_TIMEOUT_MS", "5000"),
-        Binding::secret("ASSERTION_KEY", origin.assertion_key()),
+        ("GUARD_TIMEOUT_MS", "5000".to_owned()),
+        ("ASSERTION_KEY", origin.assertion_key().to_owned()),
     ]
 }
 

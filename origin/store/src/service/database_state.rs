@@ -26,26 +26,20 @@ pub struct ServiceState {
     pub oldest_writer_seconds: i64,
 }
 
-/// SQL expression: age in seconds of the oldest open transaction that has written something.
-pub(crate) const OLDEST_WRITER_SECONDS: &str = "(SELECT coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::bigint \
-      FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = current_database())";
-
 pub async fn read(db: &Db) -> Result<ServiceState, StoreError> {
     let run = "
         -- service_state_run
         SELECT completed_at, vaults, changes FROM score_run WHERE scope = 'all' ORDER BY version DESC LIMIT 1";
     let run: Option<(At, i64, i64)> = sqlx::query_as(run).fetch_optional(&db.pool).await?;
-    let rest = format!(
-        "
+    let rest = "
         -- service_state
         SELECT (SELECT ARRAY[count(*) FILTER (WHERE status = 'active'), count(*) FILTER (WHERE status = 'paused'),
                              count(*) FILTER (WHERE status = 'disabled')] FROM webhook_subscription) AS webhooks,
                pg_database_size(current_database()) AS size_bytes,
-               (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+               client_connections() AS connections,
                current_setting('max_connections')::bigint AS connections_limit,
-               {OLDEST_WRITER_SECONDS} AS oldest_writer_seconds"
-    );
-    let rest: ServiceState = sqlx::query_as(&rest).fetch_one(&db.pool).await?;
+               oldest_writer_seconds() AS oldest_writer_seconds";
+    let rest: ServiceState = sqlx::query_as(rest).fetch_one(&db.pool).await?;
     Ok(ServiceState {
         run_since: scores::last_whole_run(&db.pool).await?.map(Timestamp::from),
         last_run: run.map(|(at, vaults, changes)| (at.into(), (vaults, changes))),

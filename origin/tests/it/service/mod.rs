@@ -9,6 +9,7 @@ pub mod metrics;
 pub mod openapi;
 pub mod operator_verbs;
 pub mod parameters;
+pub mod rights;
 pub mod sql_statements;
 pub mod status;
 pub mod status_chains;

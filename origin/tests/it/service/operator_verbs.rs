@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::process::{Command, Output};
 
 /// Runs the program with only these environment variables.
-async fn program(env: &[(&'static str, &str)], words: &[&str]) -> Output {
+pub async fn program(env: &[(&'static str, &str)], words: &[&str]) -> Output {
     let env: Vec<(&str, String)> = env.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let run =
@@ -20,7 +20,7 @@ async fn program(env: &[(&'static str, &str)], words: &[&str]) -> Output {
     tokio::task::spawn_blocking(run).await.unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 

@@ -219,8 +219,16 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-#[tokio::test]
-async fn every_statement_fits_the_migrated_schema() {
+/// Every statement with its file and line, and the files whose statements are [`BUILT`], with their placeholders.
+#[derive(Default)]
+pub struct Statements {
+    pub whole: Vec<(String, usize, String)>,
+    built: BTreeMap<String, BTreeSet<String>>,
+    lower_case: Vec<String>,
+}
+
+/// Reads the statements of all crates.
+pub fn all() -> Statements {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut names = Vec::new();
     for folder in ["src", "store/src", "engine/src", "simulate/src", "importers/src"] {
@@ -241,31 +249,39 @@ async fn every_statement_fits_the_migrated_schema() {
         .filter_map(|one| Some((one.name()?.to_owned(), one.text.clone())))
         .collect();
 
-    let test = TestDb::new().await;
-    let mut connection = test.db.pool.acquire().await.unwrap();
-    let (mut prepared, mut faults, mut built) = (0, Vec::new(), BTreeMap::new());
+    let mut all = Statements::default();
     for (name, file) in &files {
         let (whole, open) = statements(name, file, &shared);
         for statement in file.iter().filter(|one| name.starts_with("store/src/") && is_statement(&one.text)) {
             let lower = lower_case_keywords(&statement.text);
             if !lower.is_empty() {
-                faults.push(format!("origin/{name}:{}: keywords in lower case: {lower:?}", statement.line));
+                all.lower_case.push(format!("origin/{name}:{}: keywords in lower case: {lower:?}", statement.line));
             }
         }
-        for (line, sql) in whole {
-            match connection.prepare(&sql).await {
-                Ok(_) => prepared += 1,
-                Err(error) => faults.push(format!("origin/{name}:{line}: {error}\n    {sql}")),
-            }
-        }
+        all.whole.extend(whole.into_iter().map(|(line, sql)| (name.clone(), line, sql)));
         if !open.is_empty() {
-            built.insert(name.as_str(), open);
+            all.built.insert(name.clone(), open);
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn every_statement_fits_the_migrated_schema() {
+    let Statements { whole, built, lower_case: mut faults } = all();
+    let test = TestDb::new().await;
+    let mut connection = test.db.pool.acquire().await.unwrap();
+    let mut prepared = 0;
+    for (name, line, sql) in whole {
+        match connection.prepare(&sql).await {
+            Ok(_) => prepared += 1,
+            Err(error) => faults.push(format!("origin/{name}:{line}: {error}\n    {sql}")),
         }
     }
     assert!(faults.is_empty(), "{} of them:\n{}", faults.len(), faults.join("\n"));
     assert!(prepared > 380, "only {prepared} statements were found");
     let known: BTreeSet<&str> = BUILT.iter().map(|(file, _)| *file).collect();
-    assert_eq!(built.keys().copied().collect::<BTreeSet<_>>(), known, "{built:?}");
+    assert_eq!(built.keys().map(String::as_str).collect::<BTreeSet<_>>(), known, "{built:?}");
 }
 
 #[test]

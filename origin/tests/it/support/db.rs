@@ -182,12 +182,14 @@ fn admin_url() -> String {
     )
 }
 
-async fn admin() -> PgConnection {
+/// A connection to the administrative database.
+pub async fn admin() -> PgConnection {
     let options = PgConnectOptions::from_str(&admin_url()).unwrap();
     PgConnection::connect_with(&options).await.expect("RDS_TEST_DATABASE_URL answers")
 }
 
-fn url_of(name: &str) -> String {
+/// The administrative URL of the database `name`.
+pub fn url_of(name: &str) -> String {
     let url = admin_url();
     let (before, query) = url.split_once('?').map_or((url.as_str(), String::new()), |(url, q)| (url, format!("?{q}")));
     let (server, _) = before.rsplit_once('/').expect("the URL names a database");

@@ -14,7 +14,6 @@ pub mod step;
 pub use fresh::Fresh;
 pub use step::{Cause, Stepped, Timeline, must_step, step, step_at, timeline};
 
-use crate::service::database_state::OLDEST_WRITER_SECONDS;
 use crate::{At, StoreError};
 use fresh::Outcome;
 use rds_shared::wire::Timestamp;
@@ -124,7 +123,7 @@ pub async fn state(connection: &mut PgConnection) -> Result<JournalState, StoreE
         "/* read_journal_state */ WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s) \
          SELECT head, incarnation = journal_incarnation() AS here, (SELECT count(*) FROM ({FRESH}) AS fresh) AS waiting, \
              (SELECT count(*) FROM incarnation) AS steps, \
-             {OLDEST_WRITER_SECONDS} AS oldest_writer_seconds \
+             oldest_writer_seconds() AS oldest_writer_seconds \
          FROM journal_state"
     );
     Ok(sqlx::query_as(&sql).bind(snap).fetch_one(connection).await?)

@@ -21,7 +21,7 @@ const MIN_HOURS_AHEAD: i64 = 2;
 /// How long a partition change waits for its lock. Producers and readers queue behind the waiting change.
 const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '200ms'";
 /// Key of the advisory lock: one process at a time runs a round, the others skip it.
-const ROUND_LOCK: i64 = 0x7264_735f_6a72_6e6c;
+pub(crate) const ROUND_LOCK: i64 = 0x7264_735f_6a72_6e6c;
 
 /// A partitioned table of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ fn partition(table: Table, hour: i64) -> String {
 
 /// Creates an hour's partition unless it exists, or the default partition already contains rows of that hour, which then stay there.
 ///
-/// The table is created separately and then attached, which does not wait for producers.
+/// `make_partition` and its neighbours in the migrations run with the rights of the tables' owner, which the serving role does not have.
 async fn make(connection: &mut PgConnection, table: Table, hour: i64) -> Result<bool, StoreError> {
     let (name, parent, instant) = (partition(table, hour), table.name(), table.instant());
     let (from, to) = (Timestamp::from_seconds(hour * HOUR), Timestamp::from_seconds((hour + 1) * HOUR));
@@ -135,12 +135,9 @@ async fn make(connection: &mut PgConnection, table: Table, hour: i64) -> Result<
     }
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
-    let create =
-        format!("CREATE TABLE {name} (LIKE {parent} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)");
-    let attach = format!("ALTER TABLE {parent} ATTACH PARTITION {name} FOR VALUES FROM ('{from}') TO ('{to}')");
     let made = async {
-        sqlx::query(&create).execute(&mut *tx).await?;
-        sqlx::query(&attach).execute(&mut *tx).await?;
+        let sql = "/* make_partition */ SELECT make_partition($1, $2)";
+        sqlx::query(sql).bind(parent).bind(hour).execute(&mut *tx).await?;
         tx.commit().await?;
         Ok(true)
     }
@@ -190,11 +187,13 @@ async fn drop_partition(
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
     // Rows can be inserted until the partition is detached, so `mark` is compared afterwards.
-    sqlx::query(&format!("ALTER TABLE {parent} DETACH PARTITION {name}")).execute(&mut *tx).await?;
+    let detach = "/* detach_partition */ SELECT detach_partition($1, $2)";
+    sqlx::query(detach).bind(parent).bind(hour).execute(&mut *tx).await?;
     if !is_as_it_was(&mut tx, table, &name, &mark).await? {
         return Ok(false);
     }
-    sqlx::query(&format!("DROP TABLE {name}")).execute(&mut *tx).await?;
+    let drop = "/* drop_partition */ SELECT drop_partition($1, $2)";
+    sqlx::query(drop).bind(parent).bind(hour).execute(&mut *tx).await?;
     tx.commit().await?;
     Ok(true)
 }

@@ -8,6 +8,7 @@
 //! - Labels come from closed sets and their cells exist from the start: counting is one addition, and a scrape queries no database. Tests compare metrics,
 //!   `OPERATING.md` and `alerts.yml` (`tests/it/service/metrics.rs`, `e2e/alerts.test.mjs`).
 
+pub mod answers;
 pub mod database_metrics;
 pub mod histogram;
 pub mod lag;
@@ -17,6 +18,7 @@ mod requests;
 pub use requests::{Caller, Label};
 
 use crate::webhooks::counters::Counters;
+use answers::Answers;
 use database_metrics::LastDbStats;
 use process::LoopDelay;
 use rds_shared::model::health::FailSafeMode;
@@ -52,6 +54,7 @@ impl RunOutcome {
 #[derive(Debug, Default)]
 pub struct Metrics {
     pub requests: Requests,
+    pub answers: Answers,
     score_runs: [AtomicU64; RunOutcome::ALL.len()],
     /// When a request of the edge was last verified, in seconds of the wall clock; 0 before the first.
     pub edge_heard_at: AtomicI64,
@@ -148,6 +151,7 @@ impl Metrics {
     pub fn render(&self, gauges: &Gauges) -> String {
         let mut out = String::with_capacity(16 * 1024);
         self.requests.render(&mut out);
+        self.answers.render(&mut out);
         self.render_score_runs(&mut out);
         let counters: [(&str, &str, &AtomicU64); 13] = [
             (

@@ -86,7 +86,8 @@ impl Caller {
         Caller::Probe,
     ];
 
-    const fn name(self) -> &'static str {
+    /// The caller's text in metrics and logs.
+    pub const fn name(self) -> &'static str {
         match self {
             Caller::Unknown => "unknown",
             Caller::Anonymous => "anonymous",

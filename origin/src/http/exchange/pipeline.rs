@@ -10,7 +10,7 @@ use crate::http::exchange::trace::{Ingress, Trace};
 use crate::http::listeners::{admin, edge, relay};
 use crate::http::server::Server;
 use crate::listener::Listener;
-use crate::metrics::Label;
+use crate::metrics::{Caller, Label};
 use crate::panics::{caught, panic_text};
 use crate::telemetry::AccessLine;
 use axum::body::HttpBody;
@@ -28,6 +28,7 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
     let listener = through.listener;
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
+    let (method, uri) = (request.method().clone(), request.uri().clone());
     let mut trace = Trace::new(through);
     let result = match caught(handle(server, request, &mut trace)).await {
         Ok(result) => result,
@@ -53,7 +54,9 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
             add_fail_safe_header(&mut response, server.app.catalog.fail_safe());
         }
         if id.route().rate_limit_class.is_traffic() && !is_withheld {
-            server.app.traffic.answered(server.app.clock.now(), status >= 500);
+            let failed = status >= 500;
+            server.app.traffic.answered(server.app.clock.now(), failed);
+            server.app.metrics.answers.note_own(failed);
         }
     }
     if trace.hangs_up {
@@ -67,10 +70,31 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
     let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
     let at = server.app.clock.wall();
     server.app.access_log.write(
-        &AccessLine { at, listener: listener.name(), request_id, label: trace.label, status, bytes, micros },
+        &AccessLine {
+            at,
+            listener: listener.name(),
+            request_id,
+            label: trace.label,
+            method: method.as_str(),
+            path: is_path_logged(&trace).then(|| uri.path()),
+            caller: trace.caller,
+            credential: trace.credential,
+            status,
+            bytes,
+            micros,
+        },
         &server.app.metrics,
     );
     response
+}
+
+/// Whether the access line contains the path. The path of an unknown route, and of a stranger at the admin listener, is arbitrary text.
+fn is_path_logged(trace: &Trace) -> bool {
+    match trace.label {
+        Label::Route(_) | Label::EdgeMessage => true,
+        Label::Admin => trace.caller != Caller::Unknown,
+        Label::Unmatched => false,
+    }
 }
 
 async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {

@@ -19,7 +19,7 @@ use crate::http::security::signals;
 use crate::http::server::Server;
 use crate::http::service::{documents, health, me, openapi, status};
 use crate::http::vaults::{self, allocation, changes, detail, holders, portfolio, strategies};
-use crate::metrics::{Caller, Label};
+use crate::metrics::Label;
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::request::Parts;
@@ -41,7 +41,7 @@ pub async fn route(
     trace: &mut Trace,
 ) -> Result<Answer, Failure> {
     let app = &server.app;
-    trace.caller = Caller::from(&principal);
+    trace.identify(&principal);
     if is_graph_path(head.uri.path()) && !app.graph.is_enabled() {
         return Err(ApiError::not_found("route").into());
     }

@@ -4,6 +4,8 @@ use crate::http::exchange::signing::AnswerSigner;
 use crate::http::transport::connection_state::ConnectionState;
 use crate::listener::Listener;
 use crate::metrics::{Caller, Label};
+use crate::telemetry::CredentialId;
+use rds_shared::access::Principal;
 use rds_shared::access::budget::Verdict;
 use rds_shared::wire::RequestId;
 use std::net::IpAddr;
@@ -42,6 +44,8 @@ pub struct Trace {
     pub label: Label,
     /// The kind of caller, as far as it is known.
     pub caller: Caller,
+    /// The number of the caller's key or token, as far as it is known; never its text.
+    pub credential: Option<CredentialId>,
     /// The verdict of the rate limit, if this process metered the request.
     pub verdict: Option<Verdict>,
     /// Parameters that the route does not have, as the text of the response header.
@@ -58,8 +62,15 @@ impl Trace {
             hangs_up: false,
             label: Label::Unmatched,
             caller: Caller::Unknown,
+            credential: None,
             verdict: None,
             ignored: None,
         }
+    }
+
+    /// Notes who makes the request.
+    pub fn identify(&mut self, principal: &Principal) {
+        self.caller = Caller::from(principal);
+        self.credential = CredentialId::of(principal);
     }
 }

@@ -301,7 +301,10 @@ mod tests {
             (&lines[0]["route"], &lines[0]["status"], &lines[0]["micros"]),
             (&"VaultList".into(), &200.into(), &34.into())
         );
-        assert_eq!((&lines[0]["path"], &lines[0]["key"], &lines[0]["org"]), (&"/v1/vaults".into(), &7.into(), &3.into()));
+        assert_eq!(
+            (&lines[0]["path"], &lines[0]["key"], &lines[0]["org"]),
+            (&"/v1/vaults".into(), &7.into(), &3.into())
+        );
     }
 
     #[test]

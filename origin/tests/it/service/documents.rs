@@ -108,7 +108,9 @@ fn every_path_that_a_document_names_is_there() {
 
 /// The anchors of a document's headings.
 fn anchors(text: &str) -> BTreeSet<String> {
-    let headings = text.lines().filter_map(|line| line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')));
+    let headings = text
+        .lines()
+        .filter_map(|line| line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')));
     headings
         .map(|heading| {
             let kept = heading.to_lowercase().replace(' ', "-");
@@ -124,7 +126,8 @@ fn every_section_that_a_link_names_is_there() {
     for file in ["README.md", "origin/OPERATING.md", "docs/handbook/deploy.md", "docs/handbook/at-three.md"] {
         let path = repository.join(file);
         let text = std::fs::read_to_string(&path).unwrap();
-        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|it| !it.contains("://"));
+        let targets =
+            text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|it| !it.contains("://"));
         for (target, anchor) in targets.filter_map(|target| target.split_once('#')) {
             let named = if target.is_empty() { path.clone() } else { path.parent().unwrap().join(target) };
             assert!(anchors(&std::fs::read_to_string(&named).unwrap()).contains(anchor), "{file}: {target}#{anchor}");

@@ -155,11 +155,11 @@ impl App {
         self.leaving.load(Relaxed)
     }
 
-    /// The metrics page.
-    pub fn scrape(&self) -> String {
-        let mut page = self.metrics.render(&self.gauges());
+    /// The metrics page; with `exemplars`, buckets of histograms have examples, which only OpenMetrics allows.
+    pub fn scrape(&self, exemplars: bool) -> String {
+        let mut page = self.metrics.render(&self.gauges(), exemplars);
         self.journal.meters.render(&mut page, |at| self.since(at), self.journal.ring.size());
-        self.journal.lag.render(&mut page);
+        self.journal.lag.render(&mut page, exemplars);
         self.streams.meters.render(&mut page, self.streams.open());
         self.replica.meters.render(&mut page);
         self.chain_meters.write(&mut page);

@@ -152,10 +152,10 @@ async fn tick(
     let mut ticked = in_time(limit, table::tick(connection, began)).await?;
     if let Tick::Numbered(count @ 1..) = ticked.tick {
         journal.meters.numbered.fetch_add(count, Relaxed);
-        journal.lag.record(PushStep::Number, watch.micros());
+        journal.lag.record_traced(PushStep::Number, watch.micros(), traces::current_trace());
         if let Some(fresh) = &ticked.fresh {
             let waited = began.as_micros().saturating_sub(fresh.recorded_at.as_micros());
-            journal.lag.record(PushStep::Commit, waited.max(0).unsigned_abs());
+            journal.lag.record_traced(PushStep::Commit, waited.max(0).unsigned_abs(), traces::current_trace());
         }
         journal.feed(ticked.fresh.take());
     }

@@ -63,7 +63,7 @@ pub struct Span {
 
 impl SpanContext {
     /// The id of the trace.
-    pub fn trace_id(&self) -> [u8; 16] {
+    pub(super) fn trace_id(&self) -> [u8; 16] {
         self.trace
     }
 
@@ -105,6 +105,11 @@ impl Span {
     /// The span's place, for the work that is done for it.
     pub fn context(&self) -> SpanContext {
         self.context.clone()
+    }
+
+    /// The id of its trace.
+    pub fn trace_id(&self) -> [u8; 16] {
+        self.context.trace
     }
 
     /// Renames the span once more is known about its work.

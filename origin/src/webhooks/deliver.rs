@@ -142,8 +142,7 @@ async fn attempt(app: &App, claimed: Claimed) -> Attempted {
     if let Some(span) = span.as_mut().filter(|_| !matches!(attempted.ended, AttemptEnd::Answered(200..=299))) {
         span.fail();
     }
-    drop(span);
-    app.journal.lag.record(PushStep::Attempt, watch.micros());
+    app.journal.lag.record_traced(PushStep::Attempt, watch.micros(), span.map(|span| span.trace_id()));
     app.metrics.webhooks.ended(&attempted.ended);
     attempted
 }

@@ -208,7 +208,7 @@ async fn step_and_start(app: &App) -> Result<(Step, u64), StoreError> {
         let mut step = traces::within(span.as_ref().map(Span::context), step(&db, now, capacity)).await?;
         if step.enqueued > 0 {
             span.iter().for_each(Span::keep);
-            journal.lag.record(PushStep::FanOut, watch.micros());
+            journal.lag.record_traced(PushStep::FanOut, watch.micros(), span.as_ref().map(Span::trace_id));
         }
         let leased = std::mem::take(&mut step.leased);
         let started = leased.len() as u64;

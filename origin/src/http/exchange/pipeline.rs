@@ -64,7 +64,8 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
     if let Some(signer) = &trace.signer {
         signer.sign(&mut response, body.as_ref());
     }
-    server.app.metrics.requests.answered(trace.label, status, micros);
+    let recorded = trace.span.as_ref().map(Span::trace_id);
+    server.app.metrics.requests.answered(trace.label, status, micros, recorded);
     server.app.metrics.requests.called(listener, trace.caller);
     let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
     let at = server.app.clock.wall();

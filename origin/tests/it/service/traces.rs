@@ -1,7 +1,7 @@
 //! What an operator finds in the collector: a sampled request with its handler and its SQL under one trace id, and nothing of the others.
 
 use crate::http::limits::bare;
-use crate::support::testapp::{EDGE_KEY, TestApp, TestOptions, holder};
+use crate::support::testapp::{ADMIN_TOKEN, EDGE_KEY, TestApp, TestOptions, holder};
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -146,6 +146,30 @@ async fn requests_without_the_edge_and_jobs_are_sampled_here_and_the_trace_is_th
     let request = spans.iter().find(|span| span.name == "GET Health").unwrap();
     assert_eq!(reply.headers[headers::REQUEST_ID].to_str().unwrap(), hex(&request.trace_id));
     assert!(request.parent_span_id.is_empty());
+}
+
+#[tokio::test]
+async fn a_histogram_leads_to_the_trace_if_the_scraper_takes_exemplars() {
+    let (_collector, address) = Collector::start().await;
+    let (test, _guard) = traced(address, "1").await;
+    let reply = test.at(Listener::Relay, bare("GET", "/v1/health")).await;
+    let scrape = async |accept: &str| {
+        let token = format!("Bearer {ADMIN_TOKEN}");
+        let request = Request::builder().uri("/metrics").header("authorization", token).header("accept", accept);
+        test.at(Listener::Admin, request.body(Body::empty()).unwrap()).await
+    };
+    let open = scrape("application/openmetrics-text;version=1.0.0,text/plain;q=0.5").await;
+    assert!(open.headers["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
+    let text = open.text();
+    let id = reply.headers[headers::REQUEST_ID].to_str().unwrap();
+    let exemplar = format!(" # {{trace_id=\"{id}\"}} 0.");
+    let is_of_health =
+        |line: &str| line.starts_with("rds_request_seconds_bucket{route=\"Health\"") && line.contains(&exemplar);
+    assert!(text.lines().any(is_of_health), "{text}");
+    assert!(text.ends_with("# EOF\n") && text.contains("# TYPE rds_requests counter\nrds_requests_total{"));
+    let classic = scrape("text/plain").await.text();
+    assert!(!classic.contains("trace_id") && !classic.contains("# EOF"));
+    assert!(classic.contains("# TYPE rds_requests_total counter"));
 }
 
 #[tokio::test]

@@ -30,15 +30,17 @@ const MAX_PATH_BYTES: usize = 240;
 /// Starts logging for the service: its own lines from `level` up, and warnings and errors of libraries. With `traces`, SQL statements of
 /// traced work become spans.
 pub fn init_service(level: LogLevel, traces: bool) {
-    init("warn", level, traces);
+    // Slow statements are logged by `statements`, with the request.
+    init("warn,sqlx::query=off", level, Some(traces));
 }
 
 /// Starts logging for a command, which reports through its result: warnings and errors only, and only errors of libraries.
 pub fn init_command() {
-    init("error", LogLevel::Warn, false);
+    init("error", LogLevel::Warn, None);
 }
 
-fn init(libraries: &str, level: LogLevel, traces: bool) {
+/// `traces` is `None` for a command.
+fn init(libraries: &str, level: LogLevel, traces: Option<bool>) {
     let ours = match level {
         LogLevel::Error => "error",
         LogLevel::Warn => "warn",
@@ -50,8 +52,10 @@ fn init(libraries: &str, level: LogLevel, traces: bool) {
     let format =
         tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false).with_span_list(false);
     let lines = format.with_writer(std::io::stderr).with_filter(filter);
+    let spans = (traces == Some(true)).then(statements::layer);
+    let slow = (traces.is_some() && level >= LogLevel::Warn).then(statements::slow_layer);
     // A second call, in tests, fails because logging has been started.
-    let _ = tracing_subscriber::registry().with(lines).with(traces.then(statements::layer)).try_init();
+    let _ = tracing_subscriber::registry().with(lines).with(spans).with(slow).try_init();
 }
 
 /// The number of a caller's credential. Neither it nor the log leads to the credential's text.

@@ -28,6 +28,8 @@ use tokio::sync::mpsc;
 tokio::task_local! {
     /// The span that this task works for.
     static CURRENT: Active;
+    /// The request that this task answers, traced or not.
+    static REQUEST: RequestId;
 }
 
 /// The span that a task works for.
@@ -107,6 +109,15 @@ impl Recorder {
             self.meters.dropped.fetch_add(1, Relaxed);
         }
     }
+}
+
+/// Runs `future` as work for a request, and of the request's span if it has one.
+pub fn for_request<F: Future>(
+    id: RequestId,
+    context: Option<SpanContext>,
+    future: F,
+) -> impl Future<Output = F::Output> {
+    REQUEST.scope(id, within(context, future))
 }
 
 /// Runs `future` as work of a span, which its caller ends.

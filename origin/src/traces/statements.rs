@@ -1,15 +1,20 @@
-//! SQL statements as spans.
+//! SQL statements as spans, and slow ones as log lines.
 //!
 //! sqlx reports each finished statement as an event of `tracing`. [`layer`] turns those of traced work into spans under the current
-//! one. It is enabled only while the task works for a span: otherwise sqlx neither formats nor sends the event.
+//! one. It is enabled only while the task works for a span: otherwise sqlx neither formats nor sends the event. [`slow_layer`] logs a
+//! statement that took more than a second with the request that it was made for, which sqlx does not know.
 
 use super::span::Kind;
-use super::{child, is_traced};
+use super::{REQUEST, child, is_traced};
+use rds_engine::clock::Clock;
+use rds_shared::wire::{RequestId, Timestamp};
+use serde_json::{Value, json};
 use std::fmt::Debug;
+use std::io::Write;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
-use tracing_subscriber::filter::{DynFilterFn, LevelFilter};
+use tracing_subscriber::filter::{DynFilterFn, LevelFilter, Targets};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
@@ -20,6 +25,26 @@ const TARGET: &str = "sqlx::query";
 pub fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> impl Layer<S> {
     let of_traced_work = |metadata: &Metadata<'_>, _: &Context<'_, S>| metadata.target() == TARGET && is_traced();
     Statements.with_filter(DynFilterFn::new(of_traced_work).with_max_level_hint(LevelFilter::from_level(Level::DEBUG)))
+}
+
+/// A layer that logs slow statements, in place of sqlx's own lines.
+pub fn slow_layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> impl Layer<S> {
+    Slow.with_filter(Targets::new().with_target(TARGET, LevelFilter::WARN))
+}
+
+struct Slow;
+
+impl<S: Subscriber> Layer<S> for Slow {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if *event.metadata().level() != Level::WARN {
+            return;
+        }
+        let mut statement = Statement::default();
+        event.record(&mut statement);
+        let line = statement.line(Clock::system().wall(), REQUEST.try_with(|id| *id).ok());
+        // A failing log must not stop the service.
+        let _ = writeln!(std::io::stderr().lock(), "{line}");
+    }
 }
 
 struct Statements;
@@ -66,6 +91,25 @@ impl Statement {
     }
 }
 
+impl Statement {
+    /// The log line of a slow statement.
+    fn line(&self, at: Timestamp, request_id: Option<RequestId>) -> Value {
+        let mut line = json!({
+            "timestamp": at.to_string(),
+            "level": "WARN",
+            "target": module_path!(),
+            "message": "a statement was slow",
+            "statement": self.name(),
+            "seconds": self.seconds,
+            "rows": self.rows,
+        });
+        if let (Some(id), Some(fields)) = (request_id, line.as_object_mut()) {
+            fields.insert("request_id".to_owned(), id.to_string().into());
+        }
+        line
+    }
+}
+
 impl Visit for Statement {
     fn record_f64(&mut self, field: &Field, value: f64) {
         if field.name() == "elapsed_secs" {
@@ -107,5 +151,18 @@ mod tests {
         assert_eq!(name("/* forget */ DELETE FROM …", "/* forget */ DELETE FROM x WHERE y"), "forget");
         assert_eq!(name("BEGIN", ""), "BEGIN");
         assert_eq!(name("", ""), "statement");
+    }
+
+    #[test]
+    fn the_line_of_a_slow_statement_names_it_and_the_request() {
+        let text = "-- vault_detail\nSELECT 1";
+        let statement = Statement { text: text.into(), seconds: 1.5, rows: 3, ..Statement::default() };
+        let line = statement.line(Timestamp::from_seconds(0), Some(RequestId::from_random([1; 16])));
+        assert_eq!(
+            (&line["statement"], &line["seconds"], &line["rows"]),
+            (&json!("vault_detail"), &json!(1.5), &json!(3))
+        );
+        assert_eq!((&line["level"], &line["request_id"]), (&json!("WARN"), &json!("01".repeat(16))));
+        assert_eq!(statement.line(Timestamp::from_seconds(0), None).get("request_id"), None);
     }
 }

@@ -132,22 +132,22 @@ async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<
     match trace.through.listener {
         Listener::Edge => in_time(server, edge::handle(server, request, trace)).await,
         Listener::Relay => {
-            let traced = begin(server, trace);
-            in_time(server, Box::pin(traces::within(traced, relay::handle(server, request, trace)))).await
+            let (id, traced) = begin(server, trace);
+            in_time(server, Box::pin(traces::for_request(id, traced, relay::handle(server, request, trace)))).await
         }
         // An operator's import has no time limit.
         Listener::Admin => {
-            let traced = begin(server, trace);
-            Box::pin(traces::within(traced, admin::handle(server, request, trace))).await
+            let (id, traced) = begin(server, trace);
+            Box::pin(traces::for_request(id, traced, admin::handle(server, request, trace))).await
         }
     }
 }
 
-/// Begins the span of a request that came without the edge, if this process samples it.
-fn begin(server: &Server, trace: &mut Trace) -> Option<SpanContext> {
+/// Gives a request that came without the edge its id, and begins its span if this process samples it.
+fn begin(server: &Server, trace: &mut Trace) -> (RequestId, Option<SpanContext>) {
     let request_id = RequestId::from_random(entropy::random_bytes());
     trace.request_id = Some(request_id);
-    trace.begin(server.app.traces.of_request("request".into(), request_id))
+    (request_id, trace.begin(server.app.traces.of_request("request".into(), request_id)))
 }
 
 /// Fails a request that is still running at the read deadline.

@@ -48,7 +48,7 @@ describe('the dashboard', () => {
 
   test('leads from every panel to a runbook, and shows every objective', () => {
     const manual = readFileSync(join(repository, 'origin/OPERATING.md'), 'utf8');
-    const anchors = [...manual.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading.toLowerCase().replaceAll(' ', '-').replaceAll(/[^a-z0-9-]/g, ''));
+    const anchors = [...manual.matchAll(/^###? (.*)$/gm)].map(([, heading]) => heading.toLowerCase().replaceAll(' ', '-').replaceAll(/[^a-z0-9-]/g, ''));
     for (const { title, description } of shown) {
       const anchor = description.match(/^Runbook: origin\/OPERATING\.md#([a-z-]+)$/)?.[1];
       assert.ok(anchors.includes(anchor), `${title}: ${description}`);

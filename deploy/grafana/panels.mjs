@@ -185,6 +185,7 @@ export const ROWS = [
       { title: 'Clock ahead of the database', unit: 's', red: 5, look: 'a-clock-is-wrong', queries: [[each('rds_webhook_clock_offset_seconds'), PER_ORIGIN]] },
       { title: 'Running since', kind: 'stat', unit: 's', look: 'the-origin-is-down', queries: [[`time() - process_start_time_seconds{${ORIGINS}}`, PER_ORIGIN]] },
       { title: 'Versions', kind: 'stat', unit: 'none', look: 'the-origin-is-down', queries: [[`count by (version) (rds_build_info{${ORIGINS}})`, '{{version}}']] },
+      { title: 'Spans of traces', unit: 'ops', look: 'traces', queries: [[rate('rds_trace_spans_total', 'outcome'), '{{outcome}}']] },
       { title: 'Log lines dropped', unit: 'ops', look: 'answers-are-slow', queries: [[rate('rds_log_lines_dropped_total', 'instance'), PER_ORIGIN]] },
     ],
   },

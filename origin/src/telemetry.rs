@@ -4,6 +4,7 @@
 
 use crate::config::LogLevel;
 use crate::metrics::{Caller, Label, Metrics};
+use crate::traces::statements;
 use rds_shared::access::Principal;
 use rds_shared::wire::page::write_u64;
 use rds_shared::wire::{RequestId, Timestamp};
@@ -12,7 +13,9 @@ use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 /// How often waiting lines are written; waking the writer for every line would cost more than the line.
 const WRITE_EVERY: Duration = Duration::from_millis(100);
@@ -24,17 +27,20 @@ const MAX_LINE_BYTES: usize = 768;
 /// Maximum length of the path in an access line, in bytes; a longer one is cut off.
 const MAX_PATH_BYTES: usize = 240;
 
-/// Starts logging for the service: its own lines from `level` up, and warnings and errors of libraries.
-pub fn init_service(level: LogLevel) {
-    init("warn", level);
+/// Starts logging for the service: its own lines from `level` up, and warnings and errors of libraries. With `traces`, SQL statements of
+/// traced work become spans.
+pub fn init_service(level: LogLevel, traces: bool) {
+    // Slow statements are logged by `statements`, with the request.
+    init("warn,sqlx::query=off", level, Some(traces));
 }
 
 /// Starts logging for a command, which reports through its result: warnings and errors only, and only errors of libraries.
 pub fn init_command() {
-    init("error", LogLevel::Warn);
+    init("error", LogLevel::Warn, None);
 }
 
-fn init(libraries: &str, level: LogLevel) {
+/// `traces` is `None` for a command.
+fn init(libraries: &str, level: LogLevel, traces: Option<bool>) {
     let ours = match level {
         LogLevel::Error => "error",
         LogLevel::Warn => "warn",
@@ -43,9 +49,13 @@ fn init(libraries: &str, level: LogLevel) {
     };
     // sqlx logs unknown options of the database URL with their values, which may be secret.
     let filter = EnvFilter::new(format!("{libraries},sqlx_postgres::options=off,rds_origin={ours}"));
-    let format = tracing_subscriber::fmt().json().flatten_event(true).with_current_span(false).with_span_list(false);
+    let format =
+        tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false).with_span_list(false);
+    let lines = format.with_writer(std::io::stderr).with_filter(filter);
+    let spans = (traces == Some(true)).then(statements::layer);
+    let slow = (traces.is_some() && level >= LogLevel::Warn).then(statements::slow_layer);
     // A second call, in tests, fails because logging has been started.
-    let _ = format.with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let _ = tracing_subscriber::registry().with(lines).with(spans).with(slow).try_init();
 }
 
 /// The number of a caller's credential. Neither it nor the log leads to the credential's text.

@@ -61,11 +61,11 @@ impl Server {
         })
     }
 
-    /// The metrics of the service and of its listeners, as Prometheus text.
-    pub fn scrape(&self) -> String {
-        let mut page = self.app.scrape();
+    /// The metrics of the service and of its listeners, as Prometheus text, or as OpenMetrics with exemplars.
+    pub fn scrape(&self, is_open_metrics: bool) -> String {
+        let mut page = self.app.scrape(is_open_metrics);
         self.limits.render(&mut page);
         self.live.render(&mut page);
-        page
+        if is_open_metrics { openmetrics::of(&page) } else { page }
     }
 }

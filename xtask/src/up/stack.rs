@@ -99,7 +99,7 @@ impl Stack {
         let origin_service = origin.serve(&ports)?;
         let edge_service = worker
             .map(|(workerd, bundle)| {
-                let bindings = bindings(&origin, &ports);
+                let bindings = bindings(&origin, &ports, options.traces.as_deref());
                 edge::start(&workerd, &bundle, &state, &bindings, edge::DURABLE_OBJECTS, ports.edge)
             })
             .transpose()?;
@@ -266,8 +266,12 @@ fn follow(chain: &LocalChain, origin: &Origin) -> Result<()> {
 }
 
 /// The Worker's environment; see `edge/src/config.rs`.
-fn bindings(origin: &Origin, ports: &Ports) -> Vec<Binding> {
-    vec![
+fn bindings(origin: &Origin, ports: &Ports, traces: Option<&str>) -> Vec<Binding> {
+    let traces = traces.map(|collector| {
+        let every = |name| Binding::variable(name, "1");
+        [Binding::variable("OTLP_ENDPOINT", collector), every("TRACE_RATIO"), every("TRACE_CALLERS")]
+    });
+    let always = vec![
         Binding::variable("ORIGIN_URL", http(ports.origin_edge)),
         Binding::variable("FIRST_PARTY_ORIGINS", FIRST_PARTY),
         Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
@@ -275,7 +279,8 @@ fn bindings(origin: &Origin, ports: &Ports) -> Vec<Binding> {
         // workerd runs the Worker and all its Durable Objects on one thread and one disk, so a call can exceed the default of 1 s.
         Binding::variable("GUARD_TIMEOUT_MS", "5000"),
         Binding::secret("ASSERTION_KEY", origin.assertion_key()),
-    ]
+    ];
+    always.into_iter().chain(traces.into_iter().flatten()).collect()
 }
 
 fn http(port: u16) -> String {

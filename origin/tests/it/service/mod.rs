@@ -15,3 +15,4 @@ pub mod status;
 pub mod status_chains;
 pub mod status_edge;
 pub mod status_writes;
+pub mod traces;

@@ -40,7 +40,7 @@ impl Collector {
             StatusCode::OK
         };
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap()).leak();
+        let address: &'static str = format!("http://{}", listener.local_addr().unwrap()).leak();
         let router = axum::Router::new().route("/v1/traces", post(take));
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         (collector, address)
@@ -58,7 +58,9 @@ async fn traced(collector: &'static str, ratio: &'static str) -> (TestApp, Defau
     let subscriber = tracing_subscriber::registry().with(statements::layer());
     let guard = tracing::subscriber::set_default(subscriber);
     let env = vec![("RDS_OTLP_ENDPOINT", collector), ("RDS_TRACE_RATIO", ratio)];
-    (TestApp::with(TestOptions { env, ..TestOptions::default() }).await, guard)
+    let test = TestApp::with(TestOptions { env, ..TestOptions::default() }).await;
+    test.ingest(&crate::support::market::lines()).await;
+    (test, guard)
 }
 
 /// A request as the edge signs it, with this `traceparent`. If `covered` is false, somebody added the header on the way.
@@ -97,7 +99,6 @@ fn text<'a>(span: &'a Span, key: &str) -> Option<&'a str> {
 async fn a_request_that_the_edge_sampled_is_found_with_its_handler_and_its_sql_under_one_trace() {
     let (collector, address) = Collector::start().await;
     let (test, _guard) = traced(address, "0").await;
-    test.ingest(&crate::support::market::lines()).await;
     let id = test.json("/v1/vaults?limit=1").await["data"][0]["id"].as_i64().unwrap();
     assert!(collector.spans(&test).await.is_empty(), "neither the operator's nor the unsampled request");
     let reply =
@@ -191,7 +192,7 @@ async fn a_collector_that_is_away_costs_no_request_and_is_counted() {
 async fn without_a_collector_no_span_is_made_and_no_statement_is_formatted() {
     let subscriber = tracing_subscriber::registry().with(statements::layer());
     let _guard = tracing::subscriber::set_default(subscriber);
-    let test = TestApp::new().await;
+    let test = TestApp::with_market().await;
     let of_edge = signed_with(&format!("00-{TRACE}-{SPAN}-01"), true, "/v1/health");
     assert_eq!(test.ask(of_edge).await.status, StatusCode::OK);
     assert!(test.app.traces.of_job("a job").is_none());

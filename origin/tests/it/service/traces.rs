@@ -99,7 +99,7 @@ fn text<'a>(span: &'a Span, key: &str) -> Option<&'a str> {
 async fn a_request_that_the_edge_sampled_is_found_with_its_handler_and_its_sql_under_one_trace() {
     let (collector, address) = Collector::start().await;
     let (test, _guard) = traced(address, "0").await;
-    let id = test.json("/v1/vaults?limit=1").await["data"][0]["id"].as_i64().unwrap();
+    let id = test.json("/v1/vaults?limit=1").await["data"][0]["id"].as_str().unwrap().to_owned();
     assert!(collector.spans(&test).await.is_empty(), "neither the operator's nor the unsampled request");
     let reply =
         test.ask(signed_with(&format!("00-{TRACE}-{SPAN}-01"), true, &format!("/v1/vaults/{id}?x=secret"))).await;

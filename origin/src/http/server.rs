@@ -9,6 +9,7 @@ use crate::http::listeners::relay_lookups::KeyLookups;
 use crate::http::listeners::relay_meter::RelayLimiter;
 use crate::http::transport::listener_limits::ListenerLimits;
 use crate::http::transport::live::LiveStreams;
+use crate::metrics::openmetrics;
 use rds_shared::access::{AssertionKey, Refused, TrustedProxies};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,14 +1,13 @@
 // The alert rules: each parses as PromQL by Prometheus' own grammar and uses only metrics and labels that a running origin exports. Rules that
 // combine several metrics are evaluated on sample values.
 
-import { parser } from '@prometheus-io/lezer-promql';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { repository } from './private-stack.mjs';
-import { evaluate } from './promql.mjs';
+import { evaluate, parts } from './promql.mjs';
 import { sharedStack } from './stack.mjs';
 
 /** Labels of Prometheus itself, of other exporters, and of chains, which this stack does not read. */
@@ -20,20 +19,6 @@ const FOREIGN_METRICS = ['up', 'probe_success', 'node_filesystem_avail_bytes', '
 const stack = sharedStack();
 const { groups } = parse(readFileSync(join(repository, 'origin/alerts.yml'), 'utf8'));
 const rules = groups.flatMap((group) => group.rules);
-
-/** The metric names of an expression, the label names in its selectors and groupings, and its syntax errors. */
-function parts(expression) {
-  const found = { metrics: new Set(), labels: new Set(), errors: [] };
-  parser.parse(expression).iterate({
-    enter(node) {
-      const text = expression.slice(node.from, node.to);
-      if (node.type.isError) found.errors.push(`at ${node.from}`);
-      if (node.name === 'Identifier') found.metrics.add(text);
-      if (node.name === 'LabelName') found.labels.add(text);
-    },
-  });
-  return found;
-}
 
 describe('the alert rules', () => {
   let page;
@@ -74,8 +59,18 @@ describe('the alert rules', () => {
       const aggregates = /\b(sum|max|min|count)\b/.test(expr.replace(/on \(\) max\(.*?\)/g, ''));
       if (aggregates) assert.equal(/by \(instance\)/.test(expr), named, alert);
     }
-    for (const alert of ['RdsClockOff', 'RdsWritesRefused', 'RdsAssertionsRefused', 'RdsEdgeBehind']) {
-      assert.ok(rules.find((rule) => rule.alert === alert).annotations.summary.includes('$labels.instance'), alert);
+  });
+
+  test('take the greatest or least of all processes only where it does not matter which process says it', () => {
+    const manual = readFileSync(join(repository, 'origin/OPERATING.md'), 'utf8');
+    const alike = [...manual.matchAll(/^\| `(rds_[a-z_]+).*all alike.*$/gm)].map(([, name]) => name);
+    assert.ok(alike.length > 10, `${alike}`);
+    // The longest period that a process is configured with, and the process that heard of the edge last.
+    const others = ['rds_score_run_every_seconds', 'rds_edge_heard_age_seconds'];
+    for (const { alert, expr } of rules) {
+      for (const [, metric] of expr.matchAll(/\b(?:max|min)\((?:deriv\()?(rds_[a-z_]+)/g)) {
+        assert.ok(alike.includes(metric) || others.includes(metric), `${alert} says nothing of the process: ${metric}`);
+      }
     }
   });
 

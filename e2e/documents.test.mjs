@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { originEnvironment, repository } from './private-stack.mjs';
 import { newCaller, sharedStack } from './stack.mjs';
@@ -32,13 +32,27 @@ done
 command -p curl --silent --show-error --fail-with-body --max-time 60 -H "CF-Connecting-IP: $CALLER" "$@"
 `;
 
+/** `psql URL -c STATEMENT`, as a line of JSON for each row: the stack's Postgres need not come with psql. */
+const PSQL = `#!/usr/bin/env node
+const { Client } = require(${JSON.stringify(join(repository, 'e2e/node_modules/pg'))});
+const [connectionString, , statement] = process.argv.slice(2);
+const client = new Client({ connectionString });
+client.connect().then(() => client.query(statement)).then(({ rows }) => {
+  console.log(rows.map((row) => JSON.stringify(row)).join('\\n'), \`(\${rows.length} rows)\`);
+  return client.end();
+}).catch((error) => { console.error(error.message); process.exit(1); });
+`;
+
 let bin;
 
 before(() => {
   bin = mkdtempSync(join(tmpdir(), 'rds-documents-'));
   writeFileSync(join(bin, 'curl'), CURL);
   chmodSync(join(bin, 'curl'), 0o755);
+  writeFileSync(join(bin, 'psql'), PSQL);
+  chmodSync(join(bin, 'psql'), 0o755);
   symlinkSync(stack.origin_bin, join(bin, 'rds-origin'));
+  symlinkSync(join(dirname(stack.origin_env), 'logs', 'origin.log'), join(bin, 'origin.log'));
 });
 
 after(() => rmSync(bin, { recursive: true, force: true }));
@@ -78,6 +92,8 @@ function run(found) {
 
 /** Patterns that the output of a document's commands must match, as evidence that they did what the text says. */
 const PRINTS = {
+  // A query finds series, and the request id leads to the access line with the caller's key.
+  'docs/handbook/at-three.md': [/^rds_db_up 1$/m, /"message":"request".*"route":"Me".*"key":\d+/, /"pg_is_in_recovery":false/],
   'docs/guides/errors.md': [/^x-service-ignored-parameters: risktier/im],
   'docs/guides/index.md': [/"score_provenance":/, /event: ready$/m],
   'docs/guides/keys.md': [/"tier":"decisioning"/],
@@ -90,7 +106,7 @@ const PRINTS = {
 /** Guides without commands. */
 const TEXT_ONLY = ['methodology', 'security'];
 const guides = readdirSync(join(repository, 'docs/guides')).map((name) => name.replace('.md', ''));
-const documents = [['README.md', 1], ['docs/handbook/tour.md', 14], ['origin/OPERATING.md', 4]];
+const documents = [['README.md', 1], ['docs/handbook/tour.md', 14], ['origin/OPERATING.md', 8], ['docs/handbook/at-three.md', 10]];
 for (const name of guides) documents.push([`docs/guides/${name}.md`, TEXT_ONLY.includes(name) ? 0 : 1]);
 
 for (const [file, least] of documents) {

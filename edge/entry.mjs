@@ -94,6 +94,20 @@ export default {
 
 /** The instance's answer to a request. */
 async function answer(request, env, ctx) {
+  if (!env.OTLP_ENDPOINT) return untraced(request, env, ctx);
+  watchCalls();
+  const began = Date.now();
+  const response = await untraced(request, env, ctx);
+  try {
+    trace(request, response, began, env, ctx);
+  } catch (error) {
+    // A fault of the traces must not fail the request.
+    console.error(`a request could not be traced: ${error.message}`);
+  }
+  return response;
+}
+
+async function untraced(request, env, ctx) {
   let [settle, isOut] = [undefined, true];
   const answered = new Promise((resolve) => {
     settle = (answer) => {
@@ -135,4 +149,95 @@ function internalError(request, env) {
   const message = "internal error; quote the request id when you report it";
   const body = JSON.stringify({ error: { code: "INTERNAL_ERROR", message, request_id: id } });
   return new Response(body, { status: 500, headers });
+}
+
+/** `traceparent` of W3C Trace Context, version 00: the trace and the span that caused the request. */
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
+/** Maximum number of requests whose calls to the origin are kept until their spans are sent. */
+const MAX_TRACED = 1_000;
+/** Spans of calls to the origin by request id, until the span of their request is sent. */
+const calls = new Map();
+/** The runtime's `fetch`, once calls are watched. */
+let fetchPlain;
+let collectorFailed = false;
+
+/** Measures the calls to the origin whose trace is recorded: the instance gave them a `traceparent`. */
+function watchCalls() {
+  if (fetchPlain) return;
+  fetchPlain = globalThis.fetch;
+  globalThis.fetch = async (url, init) => {
+    const [, , id] = TRACEPARENT.exec(init?.headers?.traceparent ?? "") ?? [];
+    if (!id) return fetchPlain(url, init);
+    const request = init.headers["x-request-id"];
+    const kept = calls.get(request) ?? [];
+    // A call that is made again has the same span.
+    const call = kept.find((known) => known.id === id) ?? { id, began: Date.now(), method: init.method ?? "GET" };
+    if (!kept.includes(call)) kept.push(call);
+    if (calls.size >= MAX_TRACED) calls.delete(calls.keys().next().value);
+    calls.set(request, kept);
+    try {
+      const response = await fetchPlain(url, init);
+      call.status = response.status;
+      return response;
+    } finally {
+      call.ended = Date.now();
+    }
+  };
+}
+
+/** Sends the spans of a request if it is sampled. The instance decides in the same way, by the request's id (edge/src/origin_link/calls.rs). */
+function trace(request, response, began, env, ctx) {
+  const id = response.headers.get("x-request-id") ?? "";
+  const below = Math.floor(Number(env.TRACE_RATIO?.trim() || 0.01) * 2 ** 32);
+  if (!(Number.parseInt(id.slice(-8), 16) < below)) return;
+  const isCallersTaken = ["1", "true"].includes(env.TRACE_CALLERS?.trim());
+  const [, traceId = id, parentSpanId = ""] = (isCallersTaken && TRACEPARENT.exec(request.headers.get("traceparent") ?? "")) || [];
+  const spanId = crypto.randomUUID().replaceAll("-", "").slice(16);
+  const { pathname } = new URL(request.url);
+  const attributes = { "http.request.method": request.method, "http.response.status_code": response.status, "rds.request_id": id };
+  // The path of an unknown route is a stranger's text.
+  if (response.status !== 404) attributes["url.path"] = pathname.slice(0, 240);
+  const cache = response.headers.get("x-cache");
+  if (cache) attributes["rds.cache"] = cache;
+  const spans = [span({ traceId, spanId, parentSpanId, name: `${request.method} at the edge`, kind: 2, began, status: response.status }, attributes)];
+  for (const call of calls.get(id) ?? []) {
+    const of = { traceId, spanId: call.id, parentSpanId: spanId, name: "call of the origin", kind: 3, ...call };
+    spans.push(span(of, { "http.request.method": call.method, "http.response.status_code": call.status }));
+  }
+  calls.delete(id);
+  ctx.waitUntil(send(spans, env));
+}
+
+/** A span as OTLP's JSON: ids in hexadecimal, instants in nanoseconds as text. Kind 2 answers a request, kind 3 makes one. */
+function span({ traceId, spanId, parentSpanId, name, kind, began, ended = Date.now(), status }, attributes) {
+  const known = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  const value = (it) => (typeof it === "number" ? { intValue: String(it) } : { stringValue: it });
+  return {
+    traceId,
+    spanId,
+    parentSpanId,
+    name,
+    kind,
+    startTimeUnixNano: `${began}000000`,
+    endTimeUnixNano: `${ended}000000`,
+    attributes: known.map(([key, it]) => ({ key, value: value(it) })),
+    status: { code: status === undefined || status >= 500 ? 2 : 0 },
+  };
+}
+
+/** Sends spans to the collector. A failure is logged once an isolate, and costs the request nothing. */
+async function send(spans, env) {
+  const resource = { attributes: [{ key: "service.name", value: { stringValue: "rds-edge" } }] };
+  const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "rds-edge" }, spans }] }] });
+  const headers = { "content-type": "application/json" };
+  if (env.OTLP_AUTHORIZATION) headers.authorization = env.OTLP_AUTHORIZATION;
+  const url = `${env.OTLP_ENDPOINT.trim().replace(/\/+$/, "")}/v1/traces`;
+  try {
+    const response = await fetchPlain(url, { method: "POST", headers, body, signal: AbortSignal.timeout(5_000) });
+    await response.body?.cancel();
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
+  } catch (error) {
+    if (!collectorFailed) console.error(`the collector does not accept traces: ${error.message}`);
+    collectorFailed = true;
+  }
 }

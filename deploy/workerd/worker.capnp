@@ -15,7 +15,7 @@ const config :Workerd.Config = (
     (name = "cache-store", worker = .cacheStore),
     # Counts of rate limits, key records, tag versions and the replica: SQLite files. One process may use the folder at a time.
     (name = "objects", disk = (path = "objects", writable = true)),
-    # The origin may have a private address. The Worker calls no other host.
+    # The origin and the collector of traces may have private addresses. The Worker calls no other host.
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
   ],
   sockets = [
@@ -60,6 +60,14 @@ const main :Workerd.Worker = (
     (name = "SECURITY_CONTACT", fromEnvironment = "SECURITY_CONTACT"),
     # Milliseconds for which it waits for the origin if nothing else can be served. Default: 61000.
     (name = "READ_DEADLINE_MS", fromEnvironment = "READ_DEADLINE_MS"),
+    # Collector of traces (OTLP over HTTP with JSON), as the origin's RDS_OTLP_ENDPOINT; without it there are none.
+    (name = "OTLP_ENDPOINT", fromEnvironment = "OTLP_ENDPOINT"),
+    # A secret: the header Authorization for the collector.
+    (name = "OTLP_AUTHORIZATION", fromEnvironment = "OTLP_AUTHORIZATION"),
+    # Part of the requests that are traced, 0 to 1.
+    (name = "TRACE_RATIO", fromEnvironment = "TRACE_RATIO"),
+    # 1 continues the traces of callers, from their `traceparent`.
+    (name = "TRACE_CALLERS", fromEnvironment = "TRACE_CALLERS"),
     (name = "KEYS", durableObjectNamespace = "KeyGuard"),
     (name = "ADDRESSES", durableObjectNamespace = "AddressGuard"),
     (name = "EPOCHS", durableObjectNamespace = "Epochs"),

@@ -21,6 +21,11 @@ impl<'a, I: Inbound> Asked<'a, I> {
         Asked { outer, inner: None }
     }
 
+    /// Whether this is a request that an MCP tool makes.
+    pub(crate) fn is_made_for_caller(&self) -> bool {
+        self.inner.is_some()
+    }
+
     /// A request made for the caller of `self`.
     pub(crate) fn with<'b>(&'b self, inner: &'b Request) -> Asked<'b, I> {
         Asked { outer: self.outer, inner: Some(inner) }

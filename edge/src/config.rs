@@ -14,12 +14,17 @@
 //! | `GRAPH` | variable | `1` | 0: whether the exposure graph's routes exist; otherwise they answer 404 |
 //! | `REPLICA_OBJECTS` | variable | `4` | 1: Durable Objects that share the isolates' questions for the replica |
 //! | `SECURITY_CONTACT` | variable | `mailto:security@example` | the page `/v1/docs/security`: contact named in `security.txt` |
+//! | `OTLP_ENDPOINT` | variable | `https://collector.example` | none: no traces. Address of an OpenTelemetry collector; `entry.mjs` sends to it |
+//! | `OTLP_AUTHORIZATION` | secret | `Bearer …` | none: the header `Authorization` for the collector |
+//! | `TRACE_RATIO` | variable | `0.05` | 0.01: share of the requests that are traced |
+//! | `TRACE_CALLERS` | variable | `1` | 0: whether a caller's `traceparent` names the trace of its request |
 //! | `READ_DEADLINE_MS` | variable | `61000` | 61000: timeout of the origin if nothing else can be served |
 
 use core::fmt;
 use core::time::Duration;
 use rds_shared::access::cors::is_host;
 use rds_shared::access::{AssertionKey, FirstParty, Salt, TrustedProxies};
+use rds_shared::wire::traceparent::SampleRatio;
 
 /// Timeout while a stale response is available: longer than any healthy answer, shorter than a caller's patience.
 const ORIGIN_TIMEOUT: Duration = Duration::from_millis(2_500);
@@ -64,6 +69,10 @@ pub struct Config {
     pub graph: bool,
     /// Durable Objects of the replica; each isolate asks one of them.
     pub replica_objects: u32,
+    /// The share of the requests that are traced.
+    pub trace_ratio: SampleRatio,
+    /// Whether a caller's `traceparent` names the trace of its request.
+    pub trace_callers: bool,
 }
 
 /// Peers that may name a caller's address in a header.
@@ -138,6 +147,14 @@ impl Config {
             None,
             |text| contact(text).map(Some),
         );
+        let trace_ratio = reader.optional(
+            "TRACE_RATIO",
+            "must be a number from 0 to 1",
+            SampleRatio::ONE_PERCENT,
+            SampleRatio::parse,
+        );
+        let trace_callers = reader.optional("TRACE_CALLERS", SWITCH, false, switch);
+        let are_traced = reader.text("OTLP_ENDPOINT").is_some();
         let signing = keys.as_ref().and_then(|keys| keys.first().cloned());
         match (origin_url, signing, keys) {
             (Some(origin_url), Some(assertion_key), Some(verification_keys)) if reader.faults.is_empty() => {
@@ -157,6 +174,8 @@ impl Config {
                     graph,
                     security_contact,
                     replica_objects,
+                    trace_ratio: if are_traced { trace_ratio } else { SampleRatio::NONE },
+                    trace_callers,
                 })
             }
             _ => Err(reader.faults),

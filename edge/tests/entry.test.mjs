@@ -4,7 +4,7 @@ import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { after, before, beforeEach, test } from "node:test";
+import { after, before, beforeEach, describe, test } from "node:test";
 
 // The parts of a wasm-bindgen 0.2.130 bundle that the handler uses: a function that answers, one that replaces a broken instance,
 // and classes whose objects belong to the instance that created them.
@@ -156,4 +156,75 @@ test("an ordinary error of a Durable Object keeps the instance", async () => {
   globalThis.object = async () => "fine";
   assert.equal(await object.fetch(), "fine");
   assert.equal(globalThis.instances, instances);
+});
+
+describe("with a collector", () => {
+  const REQUEST_ID = "0af7651916cd43dd8448eb2100000001";
+  const PARENT = `00-${REQUEST_ID}-b7ad6b7169203331-01`;
+  const OF_CALLER = "00-11111111111111111111111111111111-2222222222222222-01";
+  const traced = { ...env, OTLP_ENDPOINT: "https://collector.example/", OTLP_AUTHORIZATION: "Bearer x", TRACE_RATIO: "0.5" };
+  let sent, network, runtimesFetch;
+
+  // The handler takes the runtime's fetch with the first traced request.
+  before(() => {
+    runtimesFetch = globalThis.fetch;
+    globalThis.fetch = (url, init) => network(url, init);
+  });
+  after(() => (globalThis.fetch = runtimesFetch));
+  beforeEach(() => {
+    sent = [];
+    network = async (url, init) => {
+      if (String(url).startsWith("https://collector.example")) sent.push({ url, init });
+      return new Response("{}");
+    };
+    globalThis.bundle = async () => {
+      await globalThis.fetch("https://origin.example/v1/vaults", { method: "GET", headers: { traceparent: PARENT, "x-request-id": REQUEST_ID } });
+      return new Response("fine", { headers: { "x-request-id": REQUEST_ID, "x-cache": "MISS" } });
+    };
+  });
+
+  /** The spans of one request. */
+  async function spansOf(headers, given = traced) {
+    const ctx = context();
+    const response = await handler.fetch(new Request("https://api.example/v1/vaults?secret=1", { headers }), given, ctx);
+    assert.equal(await response.text(), "fine");
+    await Promise.all(ctx.waits);
+    return sent.flatMap(({ init }) => JSON.parse(init.body).resourceSpans[0].scopeSpans[0].spans);
+  }
+
+  test("a sampled request is one span, and its call of the origin another under it", async () => {
+    const [server, call] = await spansOf({});
+    assert.equal(sent[0].url, "https://collector.example/v1/traces");
+    assert.equal(sent[0].init.headers.authorization, "Bearer x");
+    assert.deepEqual([server.traceId, server.kind, server.parentSpanId], [REQUEST_ID, 2, ""]);
+    assert.deepEqual([call.traceId, call.kind, call.spanId, call.parentSpanId], [REQUEST_ID, 3, "b7ad6b7169203331", server.spanId]);
+    assert.match(server.spanId, /^[0-9a-f]{16}$/);
+    assert.match(server.startTimeUnixNano, /^\d{19}$/);
+    assert.ok(!sent[0].init.body.includes("secret"));
+    const of = (span, key) => span.attributes.find((it) => it.key === key)?.value;
+    assert.deepEqual([of(server, "rds.cache"), of(server, "http.response.status_code")], [{ stringValue: "MISS" }, { intValue: "200" }]);
+  });
+
+  test("an unsampled request, and every request without a collector, sends nothing", async () => {
+    const others = REQUEST_ID.replace(/00000001$/, "80000000");
+    globalThis.bundle = async () => new Response("fine", { headers: { "x-request-id": others } });
+    assert.deepEqual(await spansOf({}), []);
+    assert.deepEqual(await spansOf({}, { ...traced, OTLP_ENDPOINT: undefined }), []);
+  });
+
+  test("a caller's trace is taken only by choice", async () => {
+    assert.equal((await spansOf({ traceparent: OF_CALLER }))[0].traceId, REQUEST_ID);
+    sent = [];
+    const [server, call] = await spansOf({ traceparent: OF_CALLER }, { ...traced, TRACE_CALLERS: "1" });
+    assert.deepEqual([server.traceId, server.parentSpanId], ["1".repeat(32), "2".repeat(16)]);
+    assert.deepEqual([call.traceId, call.parentSpanId], ["1".repeat(32), server.spanId]);
+  });
+
+  test("a collector that is away costs the caller nothing", async () => {
+    network = async (url) => {
+      if (String(url).startsWith("https://collector.example")) throw new Error("connection refused");
+      return new Response("{}");
+    };
+    assert.deepEqual(await spansOf({}), []);
+  });
 });

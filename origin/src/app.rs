@@ -16,6 +16,8 @@ use crate::status::writes::Writes;
 use crate::stream::Streams;
 use crate::stream::delivery::StreamSources;
 use crate::telemetry::AccessLog;
+use crate::traces::Traces;
+use crate::traces::export::Meters;
 use crate::webhooks::{Egress, Webhooks};
 use anyhow::Context;
 use arc_swap::ArcSwapOption;
@@ -51,6 +53,9 @@ pub struct App {
     /// Whether the database accepts writes.
     pub writes: Writes,
     pub access_log: AccessLog,
+    /// Traces of sampled requests and jobs.
+    pub traces: Traces,
+    pub trace_meters: Arc<Meters>,
     /// Verifies older keys, of which only a bcrypt hash is stored.
     pub prover: LegacyKeyVerifier,
     /// Records in the database when an edge looks up keys.
@@ -78,7 +83,7 @@ pub struct App {
 impl App {
     /// A service whose catalog is empty until its first refresh.
     ///
-    /// Fails only if `RDS_WEBHOOK_CA` contains an invalid certificate.
+    /// Must be called within the runtime if traces are configured. Fails only if `RDS_WEBHOOK_CA` contains an invalid certificate.
     pub fn new(config: &Config, db: Db, clock: Clock, access_log: AccessLog) -> anyhow::Result<Arc<Self>> {
         Self::reaching(config, db, clock, access_log, Egress::of_system())
     }
@@ -92,6 +97,8 @@ impl App {
         outward: Egress,
     ) -> anyhow::Result<Arc<Self>> {
         let (journal, streams) = (Arc::new(Journal::default()), Arc::new(Streams::new(config.anonymous_stream)));
+        let trace_meters = Arc::<Meters>::default();
+        let traces = Traces::new(config.traces.as_ref(), &clock, &trace_meters)?;
         let stream_sources = Arc::new(StreamSources {
             db: db.clone(),
             clock: clock.clone(),
@@ -113,6 +120,8 @@ impl App {
             replica: Replica::default(),
             traffic: Traffic::default(),
             writes: Writes::default(),
+            traces,
+            trace_meters,
             access_log,
             prover: LegacyKeyVerifier::default(),
             edge_seen: EdgeSeen::default(),
@@ -146,14 +155,15 @@ impl App {
         self.leaving.load(Relaxed)
     }
 
-    /// The metrics page.
-    pub fn scrape(&self) -> String {
-        let mut page = self.metrics.render(&self.gauges());
+    /// The metrics page; with `exemplars`, buckets of histograms have examples, which only OpenMetrics allows.
+    pub fn scrape(&self, exemplars: bool) -> String {
+        let mut page = self.metrics.render(&self.gauges(), exemplars);
         self.journal.meters.render(&mut page, |at| self.since(at), self.journal.ring.size());
-        self.journal.lag.render(&mut page);
+        self.journal.lag.render(&mut page, exemplars);
         self.streams.meters.render(&mut page, self.streams.open());
         self.replica.meters.render(&mut page);
         self.chain_meters.write(&mut page);
+        self.trace_meters.render(&mut page);
         page
     }
 

@@ -14,6 +14,7 @@ use crate::panics::{caught, panic_text};
 use crate::replica;
 use crate::status::{sampler, writes};
 use crate::stream::maintenance;
+use crate::traces::{self, Span};
 use crate::webhooks::{fanout, upkeep};
 use rds_engine::research;
 use rds_engine::scoring_run;
@@ -83,7 +84,7 @@ const JOBS: [(&str, Job); 26] = [
     ("fan-out", |app, _| Box::pin(fanout::keep_fanned_out(app))),
     ("webhooks", |app, _| Box::pin(upkeep::keep_up(app))),
     ("sequencer", |app, link| {
-        Box::pin(sequence::keep_numbering(&app.db, &app.clock, &app.journal, link.map(Arc::as_ref)))
+        Box::pin(sequence::keep_numbering(&app.db, &app.clock, &app.journal, &app.traces, link.map(Arc::as_ref)))
     }),
     ("tailer", |app, _| Box::pin(tail::keep_following(&app.db, &app.clock, &app.journal))),
     ("partitions", |app, _| Box::pin(retention::keep_partitions(&app.db, &app.clock, &app.journal))),
@@ -204,7 +205,16 @@ async fn keep_scored(app: &App) {
     }
     loop {
         tokio::time::sleep(SCORE_POLL).await;
-        match scoring_run::run_due(&app.db, &app.clock, i64::from(app.score_every_seconds)).await {
+        let span = app.traces.of_job("score run");
+        let running = scoring_run::run_due(&app.db, &app.clock, i64::from(app.score_every_seconds));
+        let ended = traces::within(span.as_ref().map(Span::context), running).await;
+        if let Some(mut span) = span.filter(|_| !matches!(ended, Ok(None))) {
+            span.keep();
+            if ended.is_err() {
+                span.fail();
+            }
+        }
+        match ended {
             Ok(None) => {}
             // The sanity check has logged the reason.
             Ok(Some(run)) if run.withheld.is_some() => app.metrics.scored(RunOutcome::Withheld),

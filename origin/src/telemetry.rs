@@ -3,7 +3,9 @@
 //! Access lines are formatted by hand and written by a separate thread, so that no request waits for the log's reader.
 
 use crate::config::LogLevel;
-use crate::metrics::{Label, Metrics};
+use crate::metrics::{Caller, Label, Metrics};
+use crate::traces::statements;
+use rds_shared::access::Principal;
 use rds_shared::wire::page::write_u64;
 use rds_shared::wire::{RequestId, Timestamp};
 use std::fmt;
@@ -11,7 +13,9 @@ use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 /// How often waiting lines are written; waking the writer for every line would cost more than the line.
 const WRITE_EVERY: Duration = Duration::from_millis(100);
@@ -19,19 +23,24 @@ const WRITE_EVERY: Duration = Duration::from_millis(100);
 const MAX_WAITING_BYTES: usize = 4 << 20;
 
 /// Upper bound on the length of an access line, in bytes.
-const MAX_LINE_BYTES: usize = 512;
+const MAX_LINE_BYTES: usize = 768;
+/// Maximum length of the path in an access line, in bytes; a longer one is cut off.
+const MAX_PATH_BYTES: usize = 240;
 
-/// Starts logging for the service: its own lines from `level` up, and warnings and errors of libraries.
-pub fn init_service(level: LogLevel) {
-    init("warn", level);
+/// Starts logging for the service: its own lines from `level` up, and warnings and errors of libraries. With `traces`, SQL statements of
+/// traced work become spans.
+pub fn init_service(level: LogLevel, traces: bool) {
+    // Slow statements are logged by `statements`, with the request.
+    init("warn,sqlx::query=off", level, Some(traces));
 }
 
 /// Starts logging for a command, which reports through its result: warnings and errors only, and only errors of libraries.
 pub fn init_command() {
-    init("error", LogLevel::Warn);
+    init("error", LogLevel::Warn, None);
 }
 
-fn init(libraries: &str, level: LogLevel) {
+/// `traces` is `None` for a command.
+fn init(libraries: &str, level: LogLevel, traces: Option<bool>) {
     let ours = match level {
         LogLevel::Error => "error",
         LogLevel::Warn => "warn",
@@ -40,14 +49,39 @@ fn init(libraries: &str, level: LogLevel) {
     };
     // sqlx logs unknown options of the database URL with their values, which may be secret.
     let filter = EnvFilter::new(format!("{libraries},sqlx_postgres::options=off,rds_origin={ours}"));
-    let format = tracing_subscriber::fmt().json().flatten_event(true).with_current_span(false).with_span_list(false);
+    let format =
+        tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false).with_span_list(false);
+    let lines = format.with_writer(std::io::stderr).with_filter(filter);
+    let spans = (traces == Some(true)).then(statements::layer);
+    let slow = (traces.is_some() && level >= LogLevel::Warn).then(statements::slow_layer);
     // A second call, in tests, fails because logging has been started.
-    let _ = format.with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let _ = tracing_subscriber::registry().with(lines).with(spans).with(slow).try_init();
 }
 
-/// The access line of one request. It contains no query, body or credential.
+/// The number of a caller's credential. Neither it nor the log leads to the credential's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialId {
+    /// An API key and its organisation.
+    Key { id: i64, org: i64 },
+    /// An index token.
+    IndexToken { id: i64 },
+}
+
+impl CredentialId {
+    /// The credential of a caller, if the caller has one.
+    pub const fn of(principal: &Principal) -> Option<Self> {
+        match principal {
+            Principal::Key { id, org_id, .. } => Some(CredentialId::Key { id: *id, org: *org_id }),
+            Principal::IndexToken { id } => Some(CredentialId::IndexToken { id: *id }),
+            Principal::Anonymous | Principal::FirstParty { .. } => None,
+        }
+    }
+}
+
+/// The access line of one request. It contains no query, body, address of a caller or text of a credential.
+/// `origin/OPERATING.md` documents each field, and a test compares the two.
 #[derive(Debug, Clone, Copy)]
-pub struct AccessLine {
+pub struct AccessLine<'a> {
     /// Wall-clock time of the response.
     pub at: Timestamp,
     /// The name of the listener.
@@ -55,6 +89,11 @@ pub struct AccessLine {
     pub request_id: RequestId,
     /// The label that the request is counted under in the metrics.
     pub label: Label,
+    pub method: &'a str,
+    /// The path without the query, if the route is known.
+    pub path: Option<&'a str>,
+    pub caller: Caller,
+    pub credential: Option<CredentialId>,
     pub status: u16,
     /// Length of the response body in bytes; 0 for a stream.
     pub bytes: usize,
@@ -113,7 +152,7 @@ impl AccessLog {
     }
 
     /// Queues one line, or counts it as dropped when too many bytes are waiting.
-    pub fn write(&self, line: &AccessLine, metrics: &Metrics) {
+    pub fn write(&self, line: &AccessLine<'_>, metrics: &Metrics) {
         let Some(sink) = &self.0 else { return };
         let mut waiting = sink.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.lines.len() + MAX_LINE_BYTES > MAX_WAITING_BYTES {
@@ -125,7 +164,7 @@ impl AccessLog {
 }
 
 impl Waiting {
-    fn add(&mut self, line: &AccessLine) {
+    fn add(&mut self, line: &AccessLine<'_>) {
         let second = line.at.as_seconds();
         if self.written.is_empty() || self.second != second {
             self.second = second;
@@ -137,8 +176,9 @@ impl Waiting {
     }
 }
 
-impl AccessLine {
-    /// Appends the line; `second` is its timestamp without milliseconds. Nothing needs escaping: fixed words, numbers and hex.
+impl AccessLine<'_> {
+    /// Appends the line; `second` is its timestamp without milliseconds. Only the path needs escaping: everything else is a fixed word, a
+    /// number or hex.
     fn write(&self, second: &str, out: &mut Vec<u8>) {
         let text = |out: &mut Vec<u8>, name: &str, value: &[u8]| {
             for piece in [name.as_bytes(), b"\"", value, b"\","] {
@@ -153,13 +193,48 @@ impl AccessLine {
         text(out, "\"listener\":", self.listener.as_bytes());
         text(out, "\"request_id\":", &self.request_id.to_text());
         text(out, "\"route\":", self.label.name().as_bytes());
-        for (name, number) in
-            [("\"status\":", u64::from(self.status)), (",\"bytes\":", self.bytes as u64), (",\"micros\":", self.micros)]
-        {
-            out.extend_from_slice(name.as_bytes());
-            write_u64(number, out);
+        text(out, "\"method\":", method_name(self.method).as_bytes());
+        if let Some(path) = self.path {
+            out.extend_from_slice(b"\"path\":\"");
+            write_path(path, out);
+            out.extend_from_slice(b"\",");
         }
+        text(out, "\"caller\":", self.caller.name().as_bytes());
+        let mut number = |name: &str, value: u64| {
+            out.extend_from_slice(name.as_bytes());
+            write_u64(value, out);
+        };
+        match self.credential {
+            Some(CredentialId::Key { id, org }) => {
+                number("\"key\":", id.unsigned_abs());
+                number(",\"org\":", org.unsigned_abs());
+                number(",\"status\":", u64::from(self.status));
+            }
+            Some(CredentialId::IndexToken { id }) => {
+                number("\"index_token\":", id.unsigned_abs());
+                number(",\"status\":", u64::from(self.status));
+            }
+            None => number("\"status\":", u64::from(self.status)),
+        }
+        number(",\"bytes\":", self.bytes as u64);
+        number(",\"micros\":", self.micros);
         out.extend_from_slice(b"}\n");
+    }
+}
+
+/// A standard method; any other text of a client is not logged.
+fn method_name(method: &str) -> &str {
+    const KNOWN: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
+    if KNOWN.contains(&method) { method } else { "OTHER" }
+}
+
+/// Appends a path. Characters that JSON would escape, which no route's path contains, become `?`.
+fn write_path(path: &str, out: &mut Vec<u8>) {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
+    let shown = path.as_bytes().iter().take(MAX_PATH_BYTES);
+    out.extend(shown.map(|byte| if is_plain(*byte) { *byte } else { b'?' }));
+    if path.len() > MAX_PATH_BYTES {
+        out.extend_from_slice(b"...");
     }
 }
 
@@ -212,6 +287,10 @@ mod tests {
             listener: "edge",
             request_id: RequestId::from_random([1; 16]),
             label: Label::Route(RouteId::VaultList),
+            method: "GET",
+            path: Some("/v1/vaults"),
+            caller: Caller::Key,
+            credential: Some(CredentialId::Key { id: 7, org: 3 }),
             status: 200,
             bytes: 12,
             micros: 34,
@@ -232,6 +311,35 @@ mod tests {
             (&lines[0]["route"], &lines[0]["status"], &lines[0]["micros"]),
             (&"VaultList".into(), &200.into(), &34.into())
         );
+        assert_eq!(
+            (&lines[0]["path"], &lines[0]["key"], &lines[0]["org"]),
+            (&"/v1/vaults".into(), &7.into(), &3.into())
+        );
+    }
+
+    #[test]
+    fn a_path_stays_one_json_string_of_bounded_length() {
+        let path = format!("/v1/\"\\\n\u{1}é/{}", "a".repeat(400));
+        let longest = AccessLine {
+            at: Timestamp::from_seconds(253_402_300_799),
+            listener: "edge",
+            request_id: RequestId::from_random([0xff; 16]),
+            label: Label::Route(RouteId::VaultList),
+            method: "PROPFIND",
+            path: Some(&path),
+            caller: Caller::IndexToken,
+            credential: Some(CredentialId::Key { id: i64::MAX, org: i64::MAX }),
+            status: u16::MAX,
+            bytes: usize::MAX,
+            micros: u64::MAX,
+        };
+        let mut line = Vec::new();
+        longest.write("9999-12-31T23:59:59.", &mut line);
+        assert!(line.len() < MAX_LINE_BYTES - 100, "{}", line.len());
+        let line: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        let shown = line["path"].as_str().unwrap();
+        assert!(shown.starts_with("/v1/??????/aaa") && shown.ends_with("a..."), "{shown}");
+        assert_eq!(line["method"], "OTHER");
     }
 
     #[test]
@@ -246,6 +354,10 @@ mod tests {
             listener: "edge",
             request_id: RequestId::from_random([1; 16]),
             label: Label::Unmatched,
+            method: "GET",
+            path: None,
+            caller: Caller::Unknown,
+            credential: None,
             status: 404,
             bytes: 0,
             micros: 1,

@@ -15,6 +15,8 @@ use core::pin::{Pin, pin};
 use core::task::Poll;
 use core::time::Duration;
 use rds_shared::route::{Method, RouteId, Tag, TagVersions};
+use rds_shared::wire::headers::TRACEPARENT;
+use rds_shared::wire::traceparent::TraceParent;
 use rds_shared::wire::{RequestId, Timestamp};
 
 /// The result of a probe.
@@ -129,6 +131,9 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if asked.route.streams() {
             question = question.streaming();
         }
+        if let Some(trace) = self.trace() {
+            question = question.with(TRACEPARENT, &trace.to_text());
+        }
         for (name, value) in &asked.forwarded_headers {
             question = question.with(name, value);
         }
@@ -140,6 +145,19 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             _ => method == Method::Get,
         };
         question
+    }
+
+    /// The trace of this request, if it is sampled, with the id of the span of its call. The caller decides nothing but the trace's id, and
+    /// only if the configuration allows it. `entry.mjs` sends the edge's spans and decides in the same way.
+    fn trace(&self) -> Option<TraceParent> {
+        if !self.config.trace_ratio.records(self.request_id) || self.inbound.is_made_for_caller() {
+            return None;
+        }
+        let [a, b, c, d, e, f, g, h, ..] = self.host.random();
+        let of_caller = self.config.trace_callers.then(|| self.inbound.header(TRACEPARENT)).flatten();
+        let of_caller = of_caller.filter(|text| text.starts_with("00-")).and_then(|text| TraceParent::parse(&text));
+        let trace_id = of_caller.map_or(self.request_id.to_bytes(), |parent| parent.trace_id);
+        Some(TraceParent { trace_id, span_id: [a, b, c, d, e, f, g, h], sampled: true })
     }
 
     /// Asks the breaker for permission. Once an open breaker's time is over, the first request probes the origin. An urgent request does

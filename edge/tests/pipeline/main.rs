@@ -38,6 +38,7 @@ mod streams;
 mod tag_invalidations;
 mod tags;
 mod targets;
+mod traces;
 mod webhooks;
 mod well_known;
 mod what_counts;

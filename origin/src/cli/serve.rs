@@ -28,7 +28,7 @@ const DATABASE_POLL: Duration = Duration::from_secs(1);
 /// Serves until a stop signal arrives.
 pub(super) async fn serve() -> anyhow::Result<()> {
     let config = Config::read(config::environment)?;
-    telemetry::init_service(config.log);
+    telemetry::init_service(config.log, config.traces.is_some());
     for variable in config::unknown_here() {
         tracing::warn!(%variable, "nothing reads this variable");
     }
@@ -71,6 +71,7 @@ pub(super) async fn serve() -> anyhow::Result<()> {
     if tokio::time::timeout(STEP_TIMEOUT, db.pool.close()).await.is_err() {
         tracing::warn!("the database connections did not close in time");
     }
+    app.traces.flush().await;
     app.access_log.flush();
     tracing::info!("stopped");
     Ok(())

@@ -2,9 +2,11 @@
 //!
 //! A fault names its variable, the reason and a valid example. Values of secrets are never printed, not even invalid ones.
 
+mod traces;
 mod unknown;
 mod variables;
 
+pub use traces::TraceConfig;
 pub use unknown::{Unknown, unknown, unknown_here};
 
 use rds_shared::access::{AssertionKey, FirstParty, TrustedProxies};
@@ -110,6 +112,8 @@ pub struct Config {
     pub graph_every_seconds: u32,
     /// The chains that the service reads, with their providers. Empty by default.
     pub chains: Vec<rds_rpc::file::Chain>,
+    /// Where traces are sent; `None` makes none.
+    pub traces: Option<TraceConfig>,
     /// How long the public listeners still accept connections after a stop signal, while the process reports not ready.
     pub lame_duck: Duration,
 }

@@ -1,12 +1,13 @@
 //! Reads the variables one by one; a fault does not prevent finding later ones.
 
-use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
+use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret, TraceConfig, traces};
 use axum::http::Uri;
 use rds_rpc::file::{Chain, Providers};
 use rds_shared::access::{AssertionKey, FirstParty, TrustedProxies};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::address::Cidr;
 use rds_shared::push::target::Policy;
+use rds_shared::wire::traceparent::SampleRatio;
 use rds_store as store;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -80,6 +81,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let lame_duck = self.optional("RDS_LAME_DUCK_SECONDS", "5", Duration::from_secs(5), |text| {
             whole(text, 0, 300).map(Duration::from_secs)
         });
+        let traces = self.traces();
         let chains = self.chains();
         Some(Config {
             database: database?,
@@ -104,8 +106,18 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             graph: graph?,
             graph_every_seconds: graph_every_seconds?,
             chains: chains?,
+            traces: traces?,
             lame_duck: lame_duck?,
         })
+    }
+
+    /// Reads where traces are sent, and the share that is.
+    fn traces(&mut self) -> Option<Option<TraceConfig>> {
+        let ratio = self.optional("RDS_TRACE_RATIO", "0.01", SampleRatio::ONE_PERCENT, traces::ratio);
+        let to =
+            self.optional("RDS_OTLP_ENDPOINT", "http://127.0.0.1:4318", None, |text| traces::endpoint(text).map(Some));
+        let ratio = ratio?;
+        Some(to?.map(|traces| TraceConfig { traces, ratio }))
     }
 
     /// Reads the file of providers that `RDS_CHAIN_PROVIDERS` names, with the keys in the file that `RDS_CHAIN_KEYS` names.

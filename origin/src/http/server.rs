@@ -9,6 +9,7 @@ use crate::http::listeners::relay_lookups::KeyLookups;
 use crate::http::listeners::relay_meter::RelayLimiter;
 use crate::http::transport::listener_limits::ListenerLimits;
 use crate::http::transport::live::LiveStreams;
+use crate::metrics::openmetrics;
 use rds_shared::access::{AssertionKey, Refused, TrustedProxies};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -61,11 +62,11 @@ impl Server {
         })
     }
 
-    /// The metrics of the service and of its listeners, as Prometheus text.
-    pub fn scrape(&self) -> String {
-        let mut page = self.app.scrape();
+    /// The metrics of the service and of its listeners, as Prometheus text, or as OpenMetrics with exemplars.
+    pub fn scrape(&self, is_open_metrics: bool) -> String {
+        let mut page = self.app.scrape(is_open_metrics);
         self.limits.render(&mut page);
         self.live.render(&mut page);
-        page
+        if is_open_metrics { openmetrics::of(&page) } else { page }
     }
 }

@@ -9,6 +9,7 @@ use super::{connect, in_time};
 use crate::edge_link::EdgeLink;
 use crate::journal::Journal;
 use crate::metrics::lag::PushStep;
+use crate::traces::{self, Span, Traces};
 use rds_engine::clock::{Clock, Stopwatch};
 use rds_store::Db;
 use rds_store::StoreError;
@@ -40,10 +41,10 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 const CLIENT_MARGIN: Duration = Duration::from_secs(1);
 
 /// Numbers operations until the process ends. Logs once when this fails, and once when it works again.
-pub async fn keep_numbering(db: &Db, clock: &Clock, journal: &Journal, link: Option<&EdgeLink>) {
+pub async fn keep_numbering(db: &Db, clock: &Clock, journal: &Journal, traces: &Traces, link: Option<&EdgeLink>) {
     let (mut limit, mut working) = (TICK_LIMITS.0, true);
     loop {
-        let Err(error) = number(db, clock, journal, link, &mut limit, &mut working).await else { continue };
+        let Err(error) = number(db, clock, (journal, traces), link, &mut limit, &mut working).await else { continue };
         journal.meters.ticks_failed.fetch_add(1, Relaxed);
         if error.sqlstate().as_deref() == Some("57014") {
             journal.meters.ticks_timed_out.fetch_add(1, Relaxed);
@@ -61,7 +62,7 @@ pub async fn keep_numbering(db: &Db, clock: &Clock, journal: &Journal, link: Opt
 async fn number(
     db: &Db,
     clock: &Clock,
-    journal: &Journal,
+    (journal, traces): (&Journal, &Traces),
     link: Option<&EdgeLink>,
     limit: &mut Duration,
     working: &mut bool,
@@ -70,7 +71,13 @@ async fn number(
     check_past(db, clock, journal, link, &mut connection).await?;
     let (mut pace, mut polls) = (Pace::default(), false);
     loop {
-        let ticked = tick(clock, journal, &mut connection, *limit + CLIENT_MARGIN).await?;
+        let span = traces.of_job("number operations");
+        let ticking = tick(clock, journal, &mut connection, *limit + CLIENT_MARGIN);
+        let ticked = traces::within(span.as_ref().map(Span::context), ticking).await?;
+        if let (Some(mut span), Tick::Numbered(count @ 1..)) = (span, ticked.tick) {
+            span.set_number("rds.operations", i64::try_from(count).unwrap_or(i64::MAX));
+            span.keep();
+        }
         journal.meters.current_at.store(clock.wall().as_seconds(), Relaxed);
         if !std::mem::replace(working, true) {
             tracing::info!("operations are numbered again");
@@ -145,10 +152,10 @@ async fn tick(
     let mut ticked = in_time(limit, table::tick(connection, began)).await?;
     if let Tick::Numbered(count @ 1..) = ticked.tick {
         journal.meters.numbered.fetch_add(count, Relaxed);
-        journal.lag.record(PushStep::Number, watch.micros());
+        journal.lag.record_traced(PushStep::Number, watch.micros(), traces::current_trace());
         if let Some(fresh) = &ticked.fresh {
             let waited = began.as_micros().saturating_sub(fresh.recorded_at.as_micros());
-            journal.lag.record(PushStep::Commit, waited.max(0).unsigned_abs());
+            journal.lag.record_traced(PushStep::Commit, waited.max(0).unsigned_abs(), traces::current_trace());
         }
         journal.feed(ticked.fresh.take());
     }

@@ -67,17 +67,24 @@ impl PushLag {
         }
     }
 
+    /// As [`Self::record`], with the trace that the step is part of, if it is recorded.
+    pub fn record_traced(&self, step: PushStep, micros: u64, trace: Option<[u8; 16]>) {
+        if let Some(histogram) = self.0.get(step as usize) {
+            histogram.record_traced(micros, trace);
+        }
+    }
+
     /// Number of recorded durations of a step.
     pub fn count(&self, step: PushStep) -> u64 {
         self.0.get(step as usize).map_or(0, Histogram::count)
     }
 
     /// Appends the histograms as Prometheus text.
-    pub fn render(&self, out: &mut String) {
+    pub fn render(&self, out: &mut String, exemplars: bool) {
         const NAME: &str = "rds_push_step_seconds";
         head(out, NAME, "Time of each step between an operation's commit and its subscribers.", "histogram");
         for (step, histogram) in PushStep::ALL.iter().zip(&self.0) {
-            histogram.render(out, NAME, "step", step.name());
+            histogram.render(out, NAME, ("step", step.name()), exemplars);
         }
     }
 }

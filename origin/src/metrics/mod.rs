@@ -8,15 +8,18 @@
 //! - Labels come from closed sets and their cells exist from the start: counting is one addition, and a scrape queries no database. Tests compare metrics,
 //!   `OPERATING.md` and `alerts.yml` (`tests/it/service/metrics.rs`, `e2e/alerts.test.mjs`).
 
+pub mod answers;
 pub mod database_metrics;
 pub mod histogram;
 pub mod lag;
+pub mod openmetrics;
 pub mod process;
 mod requests;
 
 pub use requests::{Caller, Label};
 
 use crate::webhooks::counters::Counters;
+use answers::Answers;
 use database_metrics::LastDbStats;
 use process::LoopDelay;
 use rds_shared::model::health::FailSafeMode;
@@ -52,6 +55,7 @@ impl RunOutcome {
 #[derive(Debug, Default)]
 pub struct Metrics {
     pub requests: Requests,
+    pub answers: Answers,
     score_runs: [AtomicU64; RunOutcome::ALL.len()],
     /// When a request of the edge was last verified, in seconds of the wall clock; 0 before the first.
     pub edge_heard_at: AtomicI64,
@@ -144,10 +148,11 @@ impl Metrics {
         self.score_runs[outcome as usize].fetch_add(1, Relaxed);
     }
 
-    /// All metrics, as Prometheus text.
-    pub fn render(&self, gauges: &Gauges) -> String {
+    /// All metrics, as Prometheus text; with `exemplars`, buckets of requests have examples.
+    pub fn render(&self, gauges: &Gauges, exemplars: bool) -> String {
         let mut out = String::with_capacity(16 * 1024);
-        self.requests.render(&mut out);
+        self.requests.render(&mut out, exemplars);
+        self.answers.render(&mut out);
         self.render_score_runs(&mut out);
         let counters: [(&str, &str, &AtomicU64); 13] = [
             (
@@ -311,11 +316,11 @@ mod tests {
     #[test]
     fn a_scrape_tells_routes_statuses_and_latencies_apart() {
         let metrics = Metrics::default();
-        metrics.requests.answered(Label::Route(RouteId::VaultList), 200, 120);
-        metrics.requests.answered(Label::Route(RouteId::VaultList), 200, 90);
-        metrics.requests.answered(Label::Route(RouteId::VaultList), 400, 10);
-        metrics.requests.answered(Label::Unmatched, 418, 10);
-        let text = metrics.render(&GAUGES);
+        metrics.requests.answered(Label::Route(RouteId::VaultList), 200, 120, None);
+        metrics.requests.answered(Label::Route(RouteId::VaultList), 200, 90, None);
+        metrics.requests.answered(Label::Route(RouteId::VaultList), 400, 10, None);
+        metrics.requests.answered(Label::Unmatched, 418, 10, None);
+        let text = metrics.render(&GAUGES, false);
         for line in [
             "rds_requests_total{route=\"VaultList\",status=\"200\"} 2",
             "rds_requests_total{route=\"VaultList\",status=\"400\"} 1",

@@ -86,7 +86,8 @@ impl Caller {
         Caller::Probe,
     ];
 
-    const fn name(self) -> &'static str {
+    /// The caller's text in metrics and logs.
+    pub const fn name(self) -> &'static str {
         match self {
             Caller::Unknown => "unknown",
             Caller::Anonymous => "anonymous",
@@ -131,12 +132,12 @@ impl Default for Requests {
 }
 
 impl Requests {
-    /// Counts one answered request.
-    pub fn answered(&self, label: Label, status: u16, micros: u64) {
+    /// Counts one answered request; `trace` is its trace, if that is recorded.
+    pub fn answered(&self, label: Label, status: u16, micros: u64, trace: Option<[u8; 16]>) {
         let Some(requests) = self.by_label.get(label.cell()) else { return };
         let status = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len() - 1);
         requests.by_status[status].fetch_add(1, Relaxed);
-        requests.latency.record(micros);
+        requests.latency.record_traced(micros, trace);
     }
 
     /// Counts a request by listener and kind of caller.
@@ -145,8 +146,8 @@ impl Requests {
     }
 
     /// Appends the metrics as Prometheus text.
-    pub(super) fn render(&self, out: &mut String) {
-        self.render_answers(out);
+    pub(super) fn render(&self, out: &mut String, exemplars: bool) {
+        self.render_answers(out, exemplars);
         self.render_calls(out);
     }
 
@@ -163,7 +164,7 @@ impl Requests {
         }
     }
 
-    fn render_answers(&self, out: &mut String) {
+    fn render_answers(&self, out: &mut String, exemplars: bool) {
         let labels: Vec<Label> = ROUTES
             .iter()
             .map(|route| Label::Route(route.id))
@@ -182,7 +183,7 @@ impl Requests {
         head(out, "rds_request_seconds", "Time from the request's head to the response.", "histogram");
         for (label, requests) in labels.iter().zip(&self.by_label).filter(|(_, requests)| requests.latency.count() > 0)
         {
-            requests.latency.render(out, "rds_request_seconds", "route", label.name());
+            requests.latency.render(out, "rds_request_seconds", ("route", label.name()), exemplars);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::send::{AttemptEnd, AttemptRequest};
 use super::slots::{Intake, Slot, Slots};
 use crate::app::App;
 use crate::metrics::lag::PushStep;
+use crate::traces::{self, Span};
 use rds_engine::clock::Stopwatch;
 use rds_shared::push::delivery::attempt_headers;
 use rds_shared::push::schedule::Failure;
@@ -130,8 +131,18 @@ async fn attempt(app: &App, claimed: Claimed) -> Attempted {
     let waited = app.clock.now().as_micros().saturating_sub(claimed.due.as_micros());
     app.journal.lag.record(PushStep::Start, waited.max(0).unsigned_abs());
     let watch = Stopwatch::start();
-    let attempted = make(app, claimed).await;
-    app.journal.lag.record(PushStep::Attempt, watch.micros());
+    let mut span = app.traces.of_job("webhook attempt");
+    if let Some(span) = &mut span {
+        span.set_number("rds.webhook", claimed.subscription);
+        span.set_number("rds.delivery", claimed.id);
+        span.set("rds.event", claimed.event_id.to_string());
+        span.keep();
+    }
+    let attempted = traces::within(span.as_ref().map(Span::context), make(app, claimed)).await;
+    if let Some(span) = span.as_mut().filter(|_| !matches!(attempted.ended, AttemptEnd::Answered(200..=299))) {
+        span.fail();
+    }
+    app.journal.lag.record_traced(PushStep::Attempt, watch.micros(), span.map(|span| span.trace_id()));
     app.metrics.webhooks.ended(&attempted.ended);
     attempted
 }

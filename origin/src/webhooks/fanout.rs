@@ -10,6 +10,7 @@
 use super::slots::Reservation;
 use crate::app::App;
 use crate::metrics::lag::PushStep;
+use crate::traces::{self, Span};
 use rds_engine::clock::Stopwatch;
 use rds_shared::push::delivery::{Envelope, EventId};
 use rds_shared::push::event_type::EventType;
@@ -198,13 +199,16 @@ pub async fn keep_fanned_out(app: &App) {
 /// for the end of their leases.
 async fn step_and_start(app: &App) -> Result<(Step, u64), StoreError> {
     let (db, now, journal, intake) = (app.db.clone(), app.clock.now(), app.journal.clone(), app.webhooks.intake());
+    let traces = app.traces.clone();
     let made = tokio::spawn(async move {
         let mut reserved = intake.as_ref().map(|intake| intake.slots.reserve(MAX_LEASED));
         let capacity = reserved.as_ref().map_or(Capacity::whole(0), Reservation::capacity);
         let watch = Stopwatch::start();
-        let mut step = step(&db, now, capacity).await?;
+        let span = traces.of_job("fan out to webhooks");
+        let mut step = traces::within(span.as_ref().map(Span::context), step(&db, now, capacity)).await?;
         if step.enqueued > 0 {
-            journal.lag.record(PushStep::FanOut, watch.micros());
+            span.iter().for_each(Span::keep);
+            journal.lag.record_traced(PushStep::FanOut, watch.micros(), span.as_ref().map(Span::trace_id));
         }
         let leased = std::mem::take(&mut step.leased);
         let started = leased.len() as u64;

@@ -35,8 +35,9 @@ pub enum Otherwise {
 /// A `Last-Event-ID` that is not a cursor in any format: the stream answers it with a `cursor_invalid` gap.
 const INVALID_CURSOR: &str = "invalid";
 
-/// Every forwarded header, in the order of the signed text. New rows go to the end and need a new assertion format.
-pub const FORWARDED: [Forwarded; 8] = [
+/// Every forwarded header, in the order of the signed text. New rows go to the end. An origin that lacks a row refuses a
+/// request with its header, so a row needs a new assertion format unless the header is only sent where every origin knows it.
+pub const FORWARDED: [Forwarded; 9] = [
     Forwarded { name: "accept", max_bytes: 64, otherwise: Otherwise::LeftOut },
     Forwarded { name: headers::CONTENT_TYPE, max_bytes: 64, otherwise: Otherwise::LeftOut },
     Forwarded { name: headers::IDEMPOTENCY_KEY, max_bytes: IDEMPOTENCY_KEY_BYTES, otherwise: Otherwise::Refused },
@@ -45,6 +46,8 @@ pub const FORWARDED: [Forwarded; 8] = [
     Forwarded { name: headers::REQUEST_ID, max_bytes: 64, otherwise: Otherwise::LeftOut },
     Forwarded { name: headers::CLIENT_IP, max_bytes: 64, otherwise: Otherwise::Refused },
     Forwarded { name: headers::TAGS, max_bytes: 512, otherwise: Otherwise::LeftOut },
+    // Sent only for a request whose trace is recorded. An origin of a release before this row refuses such a request.
+    Forwarded { name: headers::TRACEPARENT, max_bytes: 55, otherwise: Otherwise::LeftOut },
 ];
 
 /// Filters a header: returns the value to send, `None` if the header is omitted, or a 400 that names the header.

@@ -2,6 +2,8 @@
 
 /// The id of the request in the service's logs; equals `error.request_id`.
 pub const REQUEST_ID: &str = "x-request-id";
+/// The trace of a request (W3C Trace Context), read by [`super::traceparent`]. The origin reads it only from the edge's signed head.
+pub const TRACEPARENT: &str = "traceparent";
 /// How the edge obtained the answer; [`XCache`] lists the values.
 pub const X_CACHE: &str = "x-cache";
 /// The same as `x-cache`, in the standard's form (RFC 9211).

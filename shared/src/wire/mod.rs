@@ -15,6 +15,7 @@ pub mod record;
 pub mod request_id;
 pub mod shared_bytes;
 pub mod time;
+pub mod traceparent;
 
 pub use change_cursor::{ChangeClock, ChangeCursor, CursorError, Floor};
 pub use envelope::{Data, Paged, WithMeta};

@@ -22,6 +22,11 @@ impl RequestId {
         unhex_array(text).map(RequestId)
     }
 
+    /// The random bytes. They also are the id of the request's trace.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+
     /// The text form: 32 lower-case hex characters.
     pub fn to_text(self) -> [u8; 32] {
         let mut text = [0; 32];

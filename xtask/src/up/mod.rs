@@ -60,6 +60,9 @@ pub struct Options {
     /// Runtime of the edge.
     #[arg(long, value_enum, default_value_t = Edge::Workerd)]
     pub edge: Edge,
+    /// Trace every request and job, and send the traces to the OpenTelemetry collector at this address.
+    #[arg(long, value_name = "URL")]
+    pub traces: Option<String>,
     /// Compile origin and Worker as they are deployed, which takes minutes longer.
     #[arg(long)]
     pub release: bool,
@@ -80,6 +83,7 @@ impl Options {
             webhook_ca: None,
             no_signing: false,
             edge: Edge::Workerd,
+            traces: None,
         }
     }
 }

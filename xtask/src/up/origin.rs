@@ -115,6 +115,10 @@ impl Origin {
         if !options.no_signing {
             environment.push((SIGNING_KEY, secrets.or_random("signing_key", 32)?));
         }
+        if let Some(collector) = &options.traces {
+            environment.push(("RDS_OTLP_ENDPOINT", collector.clone()));
+            environment.push(("RDS_TRACE_RATIO", "1".to_owned()));
+        }
         if !options.webhook_allow.is_empty() {
             environment.push(("RDS_WEBHOOK_ALLOW", options.webhook_allow.join(",")));
         }

@@ -98,7 +98,10 @@ impl Stack {
         let credentials = keys::ensure(&origin, &mut secrets)?;
         let origin_service = origin.serve(&ports)?;
         let edge_service = worker
-            .map(|(workerd, bundle)| edge::start(&workerd, &bundle, &state, &variables(&origin, &ports), ports.edge))
+            .map(|(workerd, bundle)| {
+                let variables = variables(&origin, &ports, options.traces.as_deref());
+                edge::start(&workerd, &bundle, &state, &variables, ports.edge)
+            })
             .transpose()?;
 
         let stack = Self {
@@ -263,8 +266,12 @@ fn follow(chain: &LocalChain, origin: &Origin) -> Result<()> {
 }
 
 /// The Worker's environment; see `edge/src/config.rs`.
-fn variables(origin: &Origin, ports: &Ports) -> Vec<(&'static str, String)> {
-    vec![
+fn variables(origin: &Origin, ports: &Ports, traces: Option<&str>) -> Vec<(&'static str, String)> {
+    let traces = traces.map(|collector| {
+        let every = |name| (name, "1".to_owned());
+        [("OTLP_ENDPOINT", collector.to_owned()), every("TRACE_RATIO"), every("TRACE_CALLERS")]
+    });
+    let always = vec![
         ("ORIGIN_URL", http(ports.origin_edge)),
         ("FIRST_PARTY_ORIGINS", FIRST_PARTY.to_owned()),
         ("CLIENT_IP_HEADER", "CF-Connecting-IP".to_owned()),
@@ -272,7 +279,8 @@ fn variables(origin: &Origin, ports: &Ports) -> Vec<(&'static str, String)> {
         // workerd runs the Worker and all its Durable Objects on one thread and one disk, so a call can exceed the default of 1 s.
         ("GUARD_TIMEOUT_MS", "5000".to_owned()),
         ("ASSERTION_KEY", origin.assertion_key().to_owned()),
-    ]
+    ];
+    always.into_iter().chain(traces.into_iter().flatten()).collect()
 }
 
 fn http(port: u16) -> String {

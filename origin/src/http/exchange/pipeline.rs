@@ -10,15 +10,15 @@ use crate::http::exchange::trace::{Ingress, Trace};
 use crate::http::listeners::{admin, edge, relay};
 use crate::http::server::Server;
 use crate::listener::Listener;
-use crate::metrics::Label;
+use crate::metrics::{Caller, Label};
 use crate::panics::{caught, panic_text};
-use crate::telemetry::AccessLine;
+use crate::telemetry::{AccessLine, CredentialId};
+use crate::traces::{self, Span, SpanContext};
 use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Method};
 use axum::response::Response;
-use rds_engine::clock::Stopwatch;
 use rds_engine::entropy;
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES};
 use std::future::Future;
@@ -26,8 +26,8 @@ use std::future::Future;
 /// Answers one request.
 pub async fn answer(server: &Server, through: Ingress, request: Request) -> Response {
     let listener = through.listener;
-    let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
+    let (method, uri) = (request.method().clone(), request.uri().clone());
     let mut trace = Trace::new(through);
     let result = match caught(handle(server, request, &mut trace)).await {
         Ok(result) => result,
@@ -47,13 +47,15 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
     if let Some(ignored) = trace.ignored.take() {
         add_ignored_header(&mut response, ignored);
     }
-    let (status, micros) = (response.status().as_u16(), watch.micros());
+    let (status, micros) = (response.status().as_u16(), trace.watch.micros());
     if let Label::Route(id) = trace.label {
         if id.route().states_fail_safe_mode() {
             add_fail_safe_header(&mut response, server.app.catalog.fail_safe());
         }
         if id.route().rate_limit_class.is_traffic() && !is_withheld {
-            server.app.traffic.answered(server.app.clock.now(), status >= 500);
+            let failed = status >= 500;
+            server.app.traffic.answered(server.app.clock.now(), failed);
+            server.app.metrics.answers.note_own(failed);
         }
     }
     if trace.hangs_up {
@@ -62,15 +64,65 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
     if let Some(signer) = &trace.signer {
         signer.sign(&mut response, body.as_ref());
     }
-    server.app.metrics.requests.answered(trace.label, status, micros);
+    let recorded = trace.span.as_ref().map(Span::trace_id);
+    server.app.metrics.requests.answered(trace.label, status, micros, recorded);
     server.app.metrics.requests.called(listener, trace.caller);
     let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
     let at = server.app.clock.wall();
+    if let Some(span) = trace.span.take() {
+        end_span(span, &trace, (method.as_str(), uri.path()), request_id, status);
+    }
     server.app.access_log.write(
-        &AccessLine { at, listener: listener.name(), request_id, label: trace.label, status, bytes, micros },
+        &AccessLine {
+            at,
+            listener: listener.name(),
+            request_id,
+            label: trace.label,
+            method: method.as_str(),
+            path: is_path_logged(&trace).then(|| uri.path()),
+            caller: trace.caller,
+            credential: trace.credential,
+            status,
+            bytes,
+            micros,
+        },
         &server.app.metrics,
     );
     response
+}
+
+/// Ends the span of a request with what the access line says.
+fn end_span(mut span: Span, trace: &Trace, (method, path): (&str, &str), request_id: RequestId, status: u16) {
+    span.rename(format!("{method} {}", trace.label.name()));
+    span.set("http.request.method", method);
+    span.set("http.route", trace.label.name());
+    if is_path_logged(trace) {
+        span.set("url.path", path);
+    }
+    span.set_number("http.response.status_code", i64::from(status));
+    span.set("rds.request_id", request_id.to_string());
+    span.set("rds.listener", trace.through.listener.name());
+    span.set("rds.caller", trace.caller.name());
+    match trace.credential {
+        Some(CredentialId::Key { id, org }) => {
+            span.set_number("rds.key", id);
+            span.set_number("rds.org", org);
+        }
+        Some(CredentialId::IndexToken { id }) => span.set_number("rds.index_token", id),
+        None => {}
+    }
+    if status >= 500 {
+        span.fail();
+    }
+}
+
+/// Whether the access line contains the path. The path of an unknown route, and of a stranger at the admin listener, is arbitrary text.
+fn is_path_logged(trace: &Trace) -> bool {
+    match trace.label {
+        Label::Route(_) | Label::EdgeMessage => true,
+        Label::Admin => trace.caller != Caller::Unknown,
+        Label::Unmatched => false,
+    }
 }
 
 async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
@@ -79,10 +131,23 @@ async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<
     }
     match trace.through.listener {
         Listener::Edge => in_time(server, edge::handle(server, request, trace)).await,
-        Listener::Relay => in_time(server, Box::pin(relay::handle(server, request, trace))).await,
+        Listener::Relay => {
+            let (id, traced) = begin(server, trace);
+            in_time(server, Box::pin(traces::for_request(id, traced, relay::handle(server, request, trace)))).await
+        }
         // An operator's import has no time limit.
-        Listener::Admin => Box::pin(admin::handle(server, request, trace)).await,
+        Listener::Admin => {
+            let (id, traced) = begin(server, trace);
+            Box::pin(traces::for_request(id, traced, admin::handle(server, request, trace))).await
+        }
     }
+}
+
+/// Gives a request that came without the edge its id, and begins its span if this process samples it.
+fn begin(server: &Server, trace: &mut Trace) -> (RequestId, Option<SpanContext>) {
+    let request_id = RequestId::from_random(entropy::random_bytes());
+    trace.request_id = Some(request_id);
+    (request_id, trace.begin(server.app.traces.of_request("request".into(), request_id)))
 }
 
 /// Fails a request that is still running at the read deadline.

@@ -19,7 +19,8 @@ use crate::http::security::signals;
 use crate::http::server::Server;
 use crate::http::service::{documents, health, me, openapi, status};
 use crate::http::vaults::{self, allocation, changes, detail, holders, portfolio, strategies};
-use crate::metrics::{Caller, Label};
+use crate::metrics::Label;
+use crate::traces;
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::request::Parts;
@@ -41,7 +42,7 @@ pub async fn route(
     trace: &mut Trace,
 ) -> Result<Answer, Failure> {
     let app = &server.app;
-    trace.caller = Caller::from(&principal);
+    trace.identify(&principal);
     if is_graph_path(head.uri.path()) && !app.graph.is_enabled() {
         return Err(ApiError::not_found("route").into());
     }
@@ -90,11 +91,14 @@ pub async fn route(
         now,
     };
     if route.tags.is_empty() && !route.scores {
-        return Ok(dispatch(app, &call, head).await?.with_unknown_values(call.unknown_values));
+        return Ok(traces::step(route.id.name(), dispatch(app, &call, head))
+            .await?
+            .with_unknown_values(call.unknown_values));
     }
     let tags = tags(app, route, head).await;
     refuse_while_closed(app, route)?;
-    let answer = dispatch(app, &call, head).await?.with_unknown_values(call.unknown_values);
+    let answer =
+        traces::step(route.id.name(), dispatch(app, &call, head)).await?.with_unknown_values(call.unknown_values);
     if let Some(question) = question {
         server.pages.offer(&question, || answer.page());
     }

@@ -4,6 +4,10 @@ use crate::http::exchange::signing::AnswerSigner;
 use crate::http::transport::connection_state::ConnectionState;
 use crate::listener::Listener;
 use crate::metrics::{Caller, Label};
+use crate::telemetry::CredentialId;
+use crate::traces::{Span, SpanContext};
+use rds_engine::clock::Stopwatch;
+use rds_shared::access::Principal;
 use rds_shared::access::budget::Verdict;
 use rds_shared::wire::RequestId;
 use std::net::IpAddr;
@@ -42,8 +46,14 @@ pub struct Trace {
     pub label: Label,
     /// The kind of caller, as far as it is known.
     pub caller: Caller,
+    /// The number of the caller's key or token, as far as it is known; never its text.
+    pub credential: Option<CredentialId>,
     /// The verdict of the rate limit, if this process metered the request.
     pub verdict: Option<Verdict>,
+    /// The time since the request's head was read.
+    pub watch: Stopwatch,
+    /// The request's span, if its trace is recorded.
+    pub span: Option<Span>,
     /// Parameters that the route does not have, as the text of the response header.
     pub ignored: Option<String>,
 }
@@ -58,8 +68,25 @@ impl Trace {
             hangs_up: false,
             label: Label::Unmatched,
             caller: Caller::Unknown,
+            credential: None,
             verdict: None,
+            watch: Stopwatch::start(),
+            span: None,
             ignored: None,
         }
+    }
+
+    /// Takes the request's span, which is made once the request's id is known, and returns its place.
+    pub fn begin(&mut self, span: Option<Span>) -> Option<SpanContext> {
+        self.span = span;
+        let span = self.span.as_mut()?;
+        span.began_earlier(self.watch.micros());
+        Some(span.context())
+    }
+
+    /// Notes who makes the request.
+    pub fn identify(&mut self, principal: &Principal) {
+        self.caller = Caller::from(principal);
+        self.credential = CredentialId::of(principal);
     }
 }

@@ -9,8 +9,10 @@ use crate::http::exchange::trace::Trace;
 use crate::http::listeners::ingest;
 use crate::http::server::Server;
 use crate::http::service::health;
-use crate::metrics::{Caller, Label};
+use crate::metrics::{Caller, Label, openmetrics};
 use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::time::Micros;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
@@ -41,7 +43,7 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
     match (method, path) {
         ("POST", "/ingest") => ingest::take(server, body).await,
         (_, "/ingest") => Err(wrong_method("POST").into()),
-        ("GET" | "HEAD", "/metrics") => Ok(Answer::text(METRICS_TEXT, server.scrape())),
+        ("GET" | "HEAD", "/metrics") => Ok(metrics(server, &head.headers)),
         (_, "/metrics") => Err(wrong_method("GET, HEAD").into()),
         // Without a test clock this path does not exist.
         (_, "/clock") if !server.app.clock.is_movable() => Err(ApiError::not_found("route").into()),
@@ -54,6 +56,15 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
         }
         (_, "/clock") => Err(wrong_method("GET, HEAD, PUT").into()),
         _ => Err(ApiError::not_found("route").into()),
+    }
+}
+
+/// The metrics, in the format that the scraper asks for.
+fn metrics(server: &Server, headers: &HeaderMap) -> Answer {
+    let mut accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    match accepted.any(openmetrics::is_asked_for) {
+        true => Answer::text(openmetrics::CONTENT_TYPE, server.scrape(true)),
+        false => Answer::text(METRICS_TEXT, server.scrape(false)),
     }
 }
 

@@ -16,12 +16,15 @@ use crate::http::listeners::assertion::{Refusal, RequestOrigin, refusal_of};
 use crate::http::listeners::{edge_messages, replays};
 use crate::http::server::Server;
 use crate::listener::Listener;
+use crate::traces;
 use axum::body::{Body as Incoming, HttpBody};
 use axum::extract::Request;
 use axum::http::HeaderMap;
+use rds_engine::entropy;
 use rds_shared::access::{Assertion, SignedHead, VerifiedHead, forwarded, link};
 use rds_shared::route::{Body, Matching, Method, match_route};
 use rds_shared::wire::hex::unhex_array;
+use rds_shared::wire::traceparent::TraceParent;
 use rds_shared::wire::{RequestId, headers};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -78,13 +81,27 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
     if !vouched.is_proven() {
         admit(server, &vouched, &speaker, &matching, trace, now).await?;
     }
-    trace.request_id = request_id;
+    let request_id = request_id.unwrap_or_else(|| RequestId::from_random(entropy::random_bytes()));
+    trace.request_id = Some(request_id);
+    // An assertion of the previous release does not cover this header.
+    let parent = text(sent, headers::TRACEPARENT).filter(|_| vouched.is_proven()).and_then(TraceParent::parse);
+    let traced = trace.begin(parent.and_then(|parent| server.app.traces.of_edge("request".into(), parent)));
     match speaker {
         RequestOrigin::Caller(principal) => {
-            router::route(server, matching, principal, &head, held.bytes.clone(), trace).await
+            traces::for_request(
+                request_id,
+                traced,
+                router::route(server, matching, principal, &head, held.bytes.clone(), trace),
+            )
+            .await
         }
         RequestOrigin::Edge => {
-            Box::pin(edge_messages::take(&server.app, &head, &held.bytes, vouched.key(), trace)).await
+            traces::for_request(
+                request_id,
+                traced,
+                Box::pin(edge_messages::take(&server.app, &head, &held.bytes, vouched.key(), trace)),
+            )
+            .await
         }
     }
 }

@@ -107,7 +107,8 @@ async fn answered(app: &App, answers: &EdgeAnswers) -> Result<Answer, Failure> {
             (at, Tally { requests, failed: counts.failed })
         })
         .collect();
-    status::note_edge_answers(&app.db, answers.source, &minutes).await?;
+    let more = status::note_edge_answers(&app.db, answers.source, &minutes).await?;
+    app.metrics.answers.note_edge(more);
     Ok(Answer::no_content())
 }
 

@@ -10,6 +10,7 @@ use crate::http::listeners::relay_meter::{Caller, Client, NoCounterLeft};
 use crate::http::server::Server;
 use crate::keys::known::LookupError;
 use crate::metrics::Label;
+use crate::telemetry::CredentialId;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::HeaderMap;
@@ -96,8 +97,10 @@ async fn admit(
             }),
         ),
     };
-    if let Caller::Key(..) = caller {
+    if let Caller::Key(record, _) = caller {
         trace.through.line.prove();
+        // Noted before the limit is charged, so that the log says whose request was refused.
+        trace.credential = Some(CredentialId::Key { id: record.id, org: record.org_id });
     }
     let verdict = server
         .relay

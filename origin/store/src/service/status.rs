@@ -111,25 +111,35 @@ pub async fn note_traffic(db: &Db, at: Timestamp, process: i64, tally: Tally) ->
 }
 
 /// Records the responses that an edge has given without the origin, per minute. A count lower than the stored one arrived late and changes
-/// nothing.
-pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tally)]) -> Result<(), StoreError> {
+/// nothing. Returns by how much the stored counts grew.
+pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tally)]) -> Result<Tally, StoreError> {
     let sql = "
         -- note_edge_answers
-        INSERT INTO status_traffic (minute, process, requests, failed)
-        SELECT date_trunc('minute', minute), $1, max(requests), max(least(failed, requests))
-        FROM unnest($2::timestamptz[], $3::bigint[], $4::bigint[]) AS told (minute, requests, failed) GROUP BY 1
-        ON CONFLICT (minute, process) DO UPDATE
-        SET requests = greatest(status_traffic.requests, excluded.requests),
-            failed = least(greatest(status_traffic.failed, excluded.failed), greatest(status_traffic.requests, excluded.requests))";
+        WITH told AS (
+            SELECT date_trunc('minute', minute) AS minute, max(requests) AS requests, max(least(failed, requests)) AS failed
+            FROM unnest($2::timestamptz[], $3::bigint[], $4::bigint[]) AS told (minute, requests, failed) GROUP BY 1
+        ), before AS (
+            SELECT minute, stored.requests, stored.failed
+            FROM status_traffic AS stored JOIN told USING (minute) WHERE process = $1
+        ), noted AS (
+            INSERT INTO status_traffic (minute, process, requests, failed) SELECT minute, $1, requests, failed FROM told
+            ON CONFLICT (minute, process) DO UPDATE
+            SET requests = greatest(status_traffic.requests, excluded.requests),
+                failed = least(greatest(status_traffic.failed, excluded.failed), greatest(status_traffic.requests, excluded.requests))
+            RETURNING minute, requests, failed
+        )
+        SELECT coalesce(sum(noted.requests - coalesce(before.requests, 0)), 0)::bigint AS requests,
+               coalesce(sum(noted.failed - coalesce(before.failed, 0)), 0)::bigint AS failed
+        FROM noted LEFT JOIN before USING (minute)";
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    sqlx::query(sql)
+    let grown = sqlx::query_as(sql)
         .bind(source) // $1 process
         .bind(minutes.iter().map(|(at, _)| At(*at)).collect::<Vec<_>>()) // $2 minute
         .bind(minutes.iter().map(|(_, tally)| number(tally.requests)).collect::<Vec<_>>())
         .bind(minutes.iter().map(|(_, tally)| number(tally.failed)).collect::<Vec<_>>())
-        .execute(&db.pool)
+        .fetch_one(&db.pool)
         .await?;
-    Ok(())
+    Ok(grown)
 }
 
 /// Responses of all processes except `process` in the minutes that began after `since`.

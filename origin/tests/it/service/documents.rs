@@ -92,6 +92,7 @@ fn every_path_that_a_document_names_is_there() {
         ("docs/handbook/backup.md", 1),
         ("docs/handbook/commands.md", 1),
         ("docs/handbook/cost.md", 1),
+        ("docs/handbook/at-three.md", 20),
     ] {
         let text = std::fs::read_to_string(repository.join(file)).unwrap();
         let text = text.split("```").step_by(2).collect::<String>();
@@ -105,4 +106,36 @@ fn every_path_that_a_document_names_is_there() {
     }
     assert_eq!(paths("`shared/src/no.rs` `a/b`").len(), 1);
     assert_eq!(links("[x](../no.md#y) [z](https://a.example) [w](#here)").collect::<Vec<_>>(), ["../no.md"]);
+}
+
+/// The anchors of a document's headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text
+        .lines()
+        .filter_map(|line| line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')));
+    headings
+        .map(|heading| {
+            let kept = heading.to_lowercase().replace(' ', "-");
+            kept.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_section_that_a_link_names_is_there() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut followed = 0;
+    for file in ["README.md", "origin/OPERATING.md", "docs/handbook/deploy.md", "docs/handbook/at-three.md"] {
+        let path = repository.join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let targets =
+            text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|it| !it.contains("://"));
+        for (target, anchor) in targets.filter_map(|target| target.split_once('#')) {
+            let named = if target.is_empty() { path.clone() } else { path.parent().unwrap().join(target) };
+            assert!(anchors(&std::fs::read_to_string(&named).unwrap()).contains(anchor), "{file}: {target}#{anchor}");
+            followed += 1;
+        }
+    }
+    assert!(followed > 60, "{followed}");
+    assert_eq!(anchors("# A key's day\n\nx\n### Two, three\n"), ["a-keys-day", "two-three"].map(String::from).into());
 }

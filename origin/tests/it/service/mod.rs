@@ -1,5 +1,6 @@
 //! The service as a whole: fail-safe modes, status, metrics, documents and every route.
 
+pub mod access_log;
 pub mod documents;
 pub mod fail_safe;
 pub mod fail_safe_closed;
@@ -15,3 +16,4 @@ pub mod status;
 pub mod status_chains;
 pub mod status_edge;
 pub mod status_writes;
+pub mod traces;

@@ -27,6 +27,13 @@ async fn answers_of_the_edge_itself_count_once_beside_those_of_the_origin() {
     }
     let (requests, rate) = counted().await;
     assert_eq!(requests, own + 384, "repeated and late reports only ever raise a minute's total");
+    let page = test.admin("GET", "/metrics", "").await.text();
+    for line in ["by=\"edge\",outcome=\"served\"} 210", "by=\"edge\",outcome=\"failed\"} 174"] {
+        assert!(
+            page.contains(&format!("rds_answers_total{{{line}\n")),
+            "counted once for the availability objective: {line}"
+        );
+    }
     assert!((rate - 174.0 / requests as f64).abs() < 1e-9);
     let (status, detail) = component(&test, "errors").await;
     assert_eq!((status.as_str(), detail.unwrap().starts_with("174 of ")), ("degraded", true));

@@ -54,6 +54,8 @@ pub struct TestOptions {
     pub real_clock: bool,
     /// The egress of webhooks; by default the one of the system's name servers.
     pub outward: Option<Egress>,
+    /// The destination of access lines; by default none.
+    pub access_log: Option<AccessLog>,
 }
 
 impl TestApp {
@@ -90,7 +92,8 @@ impl TestApp {
         let clock = if options.real_clock { Clock::system() } else { Clock::held(Timestamp::parse(NOW).unwrap()) };
         let db = Db::connect_lazy(config.database.url.expose(), 5).unwrap();
         let outward = options.outward.unwrap_or_else(Egress::of_system);
-        let app = App::reaching(&config, db, clock, AccessLog::off(), outward).unwrap();
+        let access_log = options.access_log.unwrap_or_else(AccessLog::off);
+        let app = App::reaching(&config, db, clock, access_log, outward).unwrap();
         refresh::refresh(&app).await.unwrap();
         let server = Server::new(&config, app.clone());
         TestApp { app, server, config, facts }

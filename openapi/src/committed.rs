@@ -1,6 +1,6 @@
 //! The documents in the repository: the current one, and the contract of the last release.
 //!
-//! `openapi.json` is generated and must match the code. `released.json` is the last release's document without descriptions
+//! `openapi.json` and `ingest.json` are generated and must match the code. `released.json` is the last release's document without descriptions
 //! and examples: later documents must stay compatible with it. Only `cargo xtask openapi --release` changes it.
 
 use crate::compatibility::{self, Allowed, Break};
@@ -58,13 +58,13 @@ pub fn earlier(path: &Path) -> Result<Value> {
     Ok(earlier)
 }
 
-/// Fails if the committed document differs from the generated one.
-pub fn refuse_drift(home: &Path, made: &Value) -> Result<()> {
-    let found = fs::read_to_string(home.join(DOCUMENT)).unwrap_or_default();
+/// Fails if a committed document, the file `name`, differs from the generated one.
+pub fn refuse_drift(home: &Path, name: &str, made: &Value) -> Result<()> {
+    let found = fs::read_to_string(home.join(name)).unwrap_or_default();
     match first_difference(&found, &text_of(made)) {
         None => Ok(()),
         Some((line, was, is)) => bail!(
-            "openapi/{DOCUMENT} differs from the generated document in line {line}:\n  - {was}\n  + {is}\nRun `cargo xtask openapi` and commit the result."
+            "openapi/{name} differs from the generated document in line {line}:\n  - {was}\n  + {is}\nRun `cargo xtask openapi` and commit the result."
         ),
     }
 }

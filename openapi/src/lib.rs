@@ -1,4 +1,4 @@
-//! The OpenAPI document, generated from the route table and the response types.
+//! The OpenAPI document, generated from the route table and the response types, and the schemas of ingest lines, generated from the facts.
 //!
 //! | module | content |
 //! |---|---|
@@ -14,6 +14,7 @@
 //! | [`examples`] | requests and responses recorded from the running service |
 //! | [`text`] | serialisation as JSON with members in a readable order |
 //! | [`compatibility`] | breaking changes between two documents |
+//! | [`ingest`] | the JSON Schemas of ingest lines, a document of their own |
 //! | [`committed`] | the documents in the repository: the current one, and the last release's contract |
 
 pub mod answers;
@@ -24,6 +25,7 @@ pub mod deprecations;
 pub mod document;
 pub mod examples;
 pub mod headers;
+pub mod ingest;
 mod mcp;
 pub mod operations;
 pub mod parameters;

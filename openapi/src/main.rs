@@ -1,17 +1,17 @@
-//! `cargo xtask openapi` runs this program: it writes the document, checks the committed one, or records a release.
+//! `cargo xtask openapi` runs this program: it writes the documents, checks the committed ones, or records a release.
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use rds_openapi::committed;
+use rds_openapi::{committed, ingest};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Write `openapi/openapi.json` from the route table and the types, or check it.
+/// Write `openapi/openapi.json` from the route table and the types, and `openapi/ingest.json` from the facts, or check both.
 ///
 /// Both fail on a change that would break a client of the last release (`openapi/released.json`), unless `openapi/breaks.json` gives a reason for it.
 #[derive(Parser)]
 struct Options {
-    /// Write nothing; fail if the committed document differs from the generated one.
+    /// Write nothing; fail if a committed document differs from the generated one.
     #[arg(long, conflicts_with = "release")]
     check: bool,
     /// Record this document as the last release, which later documents are compared with, and delete `openapi/breaks.json`.
@@ -25,9 +25,10 @@ struct Options {
 fn main() -> Result<()> {
     let options = Options::parse();
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let made = committed::made(home)?;
+    let (made, lines) = (committed::made(home)?, ingest::document()?);
     if options.check {
-        committed::refuse_drift(home, &made)?;
+        committed::refuse_drift(home, committed::DOCUMENT, &made)?;
+        committed::refuse_drift(home, ingest::DOCUMENT, &lines)?;
     }
     if options.release {
         committed::release(home, &made)?;
@@ -42,9 +43,11 @@ fn main() -> Result<()> {
         }
     }
     if !options.check {
-        let (path, text) = (home.join(committed::DOCUMENT), committed::text_of(&made));
-        fs::write(&path, &text).with_context(|| format!("{} cannot be written", path.display()))?;
-        println!("{}: {} bytes", path.display(), text.len());
+        for (name, made) in [(committed::DOCUMENT, &made), (ingest::DOCUMENT, &lines)] {
+            let (path, text) = (home.join(name), committed::text_of(made));
+            fs::write(&path, &text).with_context(|| format!("{} cannot be written", path.display()))?;
+            println!("{}: {} bytes", path.display(), text.len());
+        }
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ fn unit_of(name: &str) -> Option<(&'static [&'static str], &'static str)> {
 }
 
 /// Replaces `oneOf` of string constants by `enum`, and puts their descriptions into a list.
-fn fold_vocabulary(members: &mut Map<String, Value>) {
+pub(crate) fn fold_vocabulary(members: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = members.get("oneOf") else { return };
     let mut words = Vec::new();
     let mut lines = Vec::new();
@@ -109,7 +109,7 @@ fn fold_vocabulary(members: &mut Map<String, Value>) {
 }
 
 /// Converts a doc comment to prose: removes `Source:` citations and links into the code, and joins lines. Lists are kept.
-fn prose(text: &str) -> String {
+pub(crate) fn prose(text: &str) -> String {
     let paragraphs = text.split("\n\n").map(|paragraph| {
         if paragraph.trim_start().starts_with("- ") {
             return paragraph.trim().to_owned();

@@ -1,7 +1,8 @@
 //! The committed documents: the current one matches the code and is compatible with the last release.
 
-use rds_openapi::committed::{RELEASED, earlier, made, promise, refuse_breaks, refuse_drift};
+use rds_openapi::committed::{DOCUMENT, RELEASED, earlier, made, promise, refuse_breaks, refuse_drift};
 use rds_openapi::compatibility::breaks;
+use rds_openapi::ingest;
 use std::path::Path;
 
 const HOME: &str = env!("CARGO_MANIFEST_DIR");
@@ -9,7 +10,12 @@ const HOME: &str = env!("CARGO_MANIFEST_DIR");
 #[test]
 fn the_committed_document_matches_the_code() {
     let home = Path::new(HOME);
-    refuse_drift(home, &made(home).unwrap()).unwrap();
+    refuse_drift(home, DOCUMENT, &made(home).unwrap()).unwrap();
+}
+
+#[test]
+fn the_committed_schemas_of_ingest_lines_match_the_code() {
+    refuse_drift(Path::new(HOME), ingest::DOCUMENT, &ingest::document().unwrap()).unwrap();
 }
 
 #[test]

@@ -186,6 +186,25 @@ named! {
     };
 }
 
+/// An optional value whose field is left out if there is none. Such a field is never null when written, and may be null when read.
+pub struct LeftOut<T>(core::marker::PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for LeftOut<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        alloc::format!("LeftOut{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        if generator.contract().is_serialize() {
+            T::json_schema(generator)
+        } else {
+            Option::<T>::json_schema(generator)
+        }
+    }
+}
+
 impl<V: JsonSchema> JsonSchema for ByName<V> {
     fn inline_schema() -> bool {
         true

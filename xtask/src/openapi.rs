@@ -1,4 +1,5 @@
-//! `cargo xtask openapi`: writes the OpenAPI document from the route table and the types, or checks the committed document.
+//! `cargo xtask openapi`: writes the OpenAPI document from the route table and the types, and the schemas of ingest lines from the facts, or
+//! checks the committed ones.
 //!
 //! The generator is a separate crate, `rds-openapi`, so that starting the stack does not require building it.
 

@@ -27,7 +27,9 @@ observations! {
     /// The content is the key, so different answers to one question are separate rows. A later observation of the same answer replaces
     /// the title, the kind and the note, and withdraws or restores the answer.
     AssetAnswer in "asset_answer" by [asset_id, dimension, question, answer, as_of, source_url] {
+        /// Slug of the asset.
         asset_id: String,
+        /// Dimension of the asset that the question is about.
         dimension: Dimension,
         /// Id of a question of the dimension.
         question: String,
@@ -35,11 +37,15 @@ observations! {
         answer: String,
         /// When the source showed the answer; midnight UTC if the source states only a day.
         as_of: At,
+        /// Title of the source.
         source_title: String,
+        /// Link to the source.
         source_url: String,
+        /// Kind of source.
         source_kind: SourceKind,
         /// The place that was searched, if the answer is that a search found nothing.
         note: Option<String>,
+        /// True if the answer does not hold any more.
         #[serde(default)]
         withdrawn: bool,
         /// Version of the questionnaire that was answered; the current one if absent.
@@ -52,20 +58,26 @@ observations! {
 
     /// What one source shows about one input of a protocol, or of one vault.
     ///
-    /// As in [`AssetAnswer`], the content is the key.
+    /// The content is the key, so different values from different sources are separate rows. A later observation of the same answer replaces
+    /// the title, the kind and the note, and withdraws or restores the answer.
     ProtocolAnswer in "protocol_answer" by [subject, input, value, as_of, source_url] {
         /// Id of a protocol, or of a vault if the answer concerns that vault alone.
         subject: String,
+        /// Input that the question is about.
         input: ProtocolInput,
         /// In the form that the question about the input states.
         value: Value,
         /// When the source showed the value; midnight UTC if the source states only a day.
         as_of: At,
+        /// Title of the source.
         source_title: String,
+        /// Link to the source.
         source_url: String,
+        /// Kind of source.
         source_kind: SourceKind,
         /// What the source says, or the place that was searched.
         note: Option<String>,
+        /// True if the answer does not hold any more.
         #[serde(default)]
         withdrawn: bool,
         /// Version of the questionnaire that was answered; the current one if absent.
@@ -73,13 +85,18 @@ observations! {
         rubric_version: String,
     }
 
-    /// A reviewer's signature on the set of answers about one asset. `rds_shared::rules::attestation` builds the signed text.
+    // `rds_shared::rules::attestation` builds the signed text.
+    /// A reviewer's signature on the set of answers about one asset.
     AnswerAttestation in "answer_attestation" by [asset_id, reviewer_id, answers_hash] {
+        /// Slug of the asset.
         asset_id: String,
+        /// Slug of the reviewer.
         reviewer_id: String,
+        /// Name of the reviewer's key.
         key_id: String,
         /// Content hash of the set, 64 lower-case hex digits.
         answers_hash: String,
+        /// When the reviewer signed.
         signed_at: At,
         /// Ed25519 signature, 64 bytes in hex.
         signature: String,

@@ -22,10 +22,13 @@ observations! {
         /// Time of the earliest observation; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         discovered_at: At,
+        /// Id of the chain; a known chain.
         chain_id: i64,
         /// Token contract; null for the chain's native coin.
         address: Option<String>,
+        /// Symbol of the token.
         symbol: String,
+        /// Name of the token.
         name: Option<String>,
         /// Category as which the asset is scored; an asset of category `unreviewed` is never scored.
         #[serde(default = "unreviewed")]
@@ -45,6 +48,7 @@ observations! {
         attestation_cadence: Option<AttestationCadence>,
         /// Legal form of the asset, for example `money_market_fund`.
         instrument_type: Option<String>,
+        /// Who issues the asset.
         issuer: Option<Issuer>,
         /// Slug of the product to which the source assigns the asset; not verified.
         product_candidate: Option<String>,
@@ -52,7 +56,9 @@ observations! {
 
     /// One version of an asset's review. It replaces the previous version as a whole.
     AssetReview in "asset_version" by [asset_id, observed_at] {
+        /// Slug of the asset.
         asset_id: String,
+        /// How far the review is.
         review_status: ReviewStatus,
         /// Scores of the category's dimensions, 0 to 10 with two decimals; null or absent means "no evidence".
         dimensions: BTreeMap<String, Option<Points>>,
@@ -78,7 +84,9 @@ observations! {
     }
 }
 
+/// Who issues an asset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Issuer {
     /// Id in the issuer registry.
@@ -90,11 +98,13 @@ pub struct Issuer {
     /// Type of issuer, for example `asset_manager`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
+    /// Link to the website.
     pub website_url: Option<String>,
 }
 
 /// Legal wrapper, custody, audit and figures of an institutional asset; an absent field is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Institutional {
     /// Legal form of the issuing vehicle, for example `reg_d_fund`.
@@ -105,6 +115,7 @@ pub struct Institutional {
     pub kyc_gate: Option<KycGate>,
     /// Custodian of the backing.
     pub custodian_name: Option<String>,
+    /// Auditor of the backing.
     pub auditor_name: Option<String>,
     /// Duration of a redemption, as text.
     pub redemption_window: Option<String>,
@@ -130,19 +141,24 @@ pub struct Institutional {
 
 /// A document used in a review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
     /// Type of document, for example `issuer_disclosure`.
     pub source_type: String,
+    /// Link to the document.
     pub source_url: Option<String>,
+    /// When the document was retrieved.
     pub retrieved_at: Option<At>,
     /// SHA-256 of the document, in hex.
     pub document_hash: Option<String>,
+    /// Remarks, as text.
     pub notes: Option<String>,
 }
 
 /// Composition of an asset's backing, in percent; the shares sum to about 100.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BackingProfile {
     /// Claims and cash outside any chain.
@@ -157,12 +173,16 @@ pub struct BackingProfile {
 
 /// Lifts the cap of a raised flag until `expires_at`; two people must approve it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlagOverride {
+    /// The flag.
     pub flag: HardFailFlag,
+    /// Who prepared the override.
     pub preparer: String,
     /// A different person than the preparer.
     pub approver: String,
+    /// Why the flag is overridden.
     pub reason: String,
     /// End of the override: from this instant on, the flag's cap applies again.
     pub expires_at: At,
@@ -177,9 +197,13 @@ impl FlagOverride {
 
 /// The raising or clearing of a hard-fail flag.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlagEvent {
+    /// The flag.
     pub flag: HardFailFlag,
+    /// Whether the flag was raised or cleared.
     pub transition: Transition,
+    /// When the flag was raised or cleared.
     pub at: At,
 }

@@ -13,20 +13,26 @@ observations! {
         name: String,
         /// The reviewer's organisation, if it differs from `name`.
         organisation: Option<String>,
+        /// Link to the website.
         website_url: Option<String>,
         /// All keys, including expired ones.
         keys: Vec<ReviewerKey>,
     }
 
-    /// A signature on one version of a review. `rds_shared::rules::attestation` builds the signed text.
+    // `rds_shared::rules::attestation` builds the signed text.
+    /// A reviewer's signature on one version of a review.
     Attestation in "attestation" by [asset_id, reviewed_at, reviewer_id] {
+        /// Slug of the asset.
         asset_id: String,
         /// `observed_at` of the signed version of the review.
         reviewed_at: At,
+        /// Slug of the reviewer.
         reviewer_id: String,
+        /// Name of the reviewer's key.
         key_id: String,
         /// Product to which the reviewer maps the deployment.
         product_id: Option<String>,
+        /// When the reviewer signed.
         signed_at: At,
         /// Ed25519 signature, 64 bytes in hex.
         signature: String,
@@ -35,6 +41,7 @@ observations! {
 
 /// A key that a reviewer signs with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReviewerKey {
     /// Unique within the reviewer.

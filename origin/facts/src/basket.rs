@@ -25,6 +25,7 @@ observations! {
 
     /// One version of a basket's rules, in force from `observed_at` until a later version begins.
     BasketMethodology in "basket_methodology" by [basket_id, version] {
+        /// Slug of the basket; a known basket.
         basket_id: String,
         /// Slug of the version; its rules never change.
         version: String,
@@ -53,6 +54,7 @@ observations! {
 
 /// Conditions for a constituent. An empty list or a null bound sets no condition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Eligibility {
     /// Allowed categories of the asset; for a vault, of its deposit asset.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 /// Initial state of an event. Only the first observation sets it; later observations leave the state unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Publication {
     /// Hidden until an editor publishes it.
@@ -21,6 +22,7 @@ pub enum Publication {
 
 /// One event with all its links. A newer observation replaces it as a whole, including the links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EventRecord {
     /// Placeholder: the line's `kind` is read before the struct is parsed.
@@ -29,6 +31,7 @@ pub struct EventRecord {
     /// Computed with [`event_id`]; not allowed in the ingest line.
     #[serde(default, skip_deserializing)]
     pub id: i64,
+    /// When the source observed the event.
     pub observed_at: At,
     /// Name of the source; the filter `excludeSource` matches it.
     pub source: String,
@@ -39,19 +42,25 @@ pub struct EventRecord {
     /// Initial state. Not part of the content hash, so observations that differ only in this field are equal.
     #[serde(default, skip_serializing)]
     pub publication: Publication,
+    /// Severity.
     pub severity: Severity,
     /// Size class of an incident.
     pub incident_severity: Option<IncidentSeverity>,
+    /// Title in one sentence.
     pub title: String,
+    /// Description as text.
     pub description: Option<String>,
+    /// When it happened.
     pub occurred_at: At,
     /// Loss in USD.
     pub loss_usd: Option<f64>,
     /// Returned funds in USD.
     pub returned_usd: Option<f64>,
+    /// What became of the lost funds.
     pub remediation_status: Option<RemediationStatus>,
     /// Hash of the transaction.
     pub tx_hash: Option<String>,
+    /// Block of the transaction.
     pub block_number: Option<i64>,
     /// Reports about the event.
     #[serde(default)]

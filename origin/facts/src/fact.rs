@@ -62,9 +62,11 @@ macro_rules! observations {
     })+) => {$(
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields)]
         pub struct $name {
-            /// Placeholder: the line's `kind` is read before the struct is parsed; see [`Kind`](crate::fact::Kind).
+            // Placeholder: the line's `kind` is read before the struct is parsed; see [`Kind`](crate::fact::Kind).
+            /// Name of the kind.
             #[serde(default, skip_serializing)]
             pub kind: $crate::fact::Kind,
             /// When the source observed the fact.

@@ -20,6 +20,7 @@ fn unknown() -> HolderCategory {
 
 /// One observation of a vault's holders: all known ones, in any order.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HolderSnapshot {
     /// Placeholder: the line's `kind` is read before the struct is parsed.
@@ -27,7 +28,9 @@ pub struct HolderSnapshot {
     pub kind: Kind,
     /// The instant of the balances.
     pub observed_at: At,
+    /// Name of the source.
     pub source: String,
+    /// Id of the vault; a known vault.
     pub vault_id: String,
     /// The share token, if it is a different contract than the vault.
     pub token_address: Option<String>,
@@ -41,7 +44,9 @@ pub struct HolderSnapshot {
     pub holders: Vec<Holder>,
 }
 
+/// One holder.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Holder {
     /// Unique within a snapshot.
@@ -50,6 +55,7 @@ pub struct Holder {
     pub balance_raw: String,
     /// Display name.
     pub label: Option<String>,
+    /// Kind of holder.
     #[serde(default = "unknown")]
     pub category: HolderCategory,
     /// How the category was determined.
@@ -88,6 +94,7 @@ pub struct StoredHolder {
     /// Part of the sum of all balances, in parts per million.
     pub share: i64,
     pub label: Option<String>,
+    /// Kind of holder.
     pub category: HolderCategory,
     pub method: Option<HolderMethod>,
 }

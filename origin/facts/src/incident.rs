@@ -14,11 +14,13 @@ fn incident() -> String {
 /// One incident and one affected subject. Every link repeats the incident's own fields; the fields of the newest observation are stored.
 /// An incident is published when it is first observed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct IncidentLink {
     /// Placeholder: the line's `kind` is read before the struct is parsed.
     #[serde(default, skip_serializing)]
     pub kind: Kind,
+    /// When the source observed the incident.
     pub observed_at: At,
     /// Name of the source.
     pub source: String,
@@ -34,11 +36,15 @@ pub struct IncidentLink {
     /// Event type in the feed.
     #[serde(default = "incident")]
     pub event_type: String,
+    /// Severity.
     pub severity: Severity,
     /// Size class; null counts as major.
     pub incident_severity: Option<IncidentSeverity>,
+    /// Title in one sentence.
     pub title: String,
+    /// Description as text.
     pub description: Option<String>,
+    /// When it happened.
     pub occurred_at: At,
     /// Loss in USD.
     pub loss_usd: Option<f64>,
@@ -48,6 +54,7 @@ pub struct IncidentLink {
     pub remediation_status: Option<RemediationStatus>,
     /// Hash of the transaction.
     pub tx_hash: Option<String>,
+    /// Block of the transaction.
     pub block_number: Option<i64>,
     /// Reports about the incident.
     #[serde(default)]
@@ -56,10 +63,12 @@ pub struct IncidentLink {
 
 /// A report about an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// Link text.
     pub label: String,
+    /// Link to the report.
     pub url: String,
 }
 
@@ -80,6 +89,7 @@ pub fn event_id(event_key: &str) -> i64 {
 
 /// The kind of subject of an event link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventScope {
     Vault,

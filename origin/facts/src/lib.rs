@@ -18,6 +18,8 @@ mod reading;
 mod registry;
 mod research;
 mod rwa;
+#[cfg(feature = "schema")]
+mod schema;
 mod security;
 mod signal;
 mod strategy;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 observations! {
     /// One bridge, signer set, oracle vendor or operator cluster. A later observation replaces it as a whole, including its subjects.
     Mapping in "mapping" by [mapping_type, mapping_id] {
+        /// What is mapped.
         mapping_type: MappingType,
         /// Unique within the type.
         mapping_id: String,
@@ -35,8 +36,10 @@ observations! {
 
 /// A vault, protocol, asset, market or feed to which a mapping applies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Subject {
+    /// Kind of subject.
     #[serde(rename = "type")]
     pub subject_type: SubjectType,
     /// Id of the subject; for a market or a feed `{chain_id}:{address}`.
@@ -51,10 +54,12 @@ pub struct Subject {
 
 /// The signers of a set. A field that was not read is null.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Signers {
     /// Kind of contract.
     pub form: SignerForm,
+    /// Id of the chain; a known chain.
     pub chain_id: i64,
     /// Contract of the signer set itself.
     pub address: String,
@@ -76,16 +81,20 @@ pub struct Signers {
 
 /// Functions that certain addresses may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Permission {
     /// Name of the permission in the contract.
     pub modifier: String,
+    /// Names of the functions.
     pub functions: Vec<String>,
     /// Addresses with this permission.
     pub holders: Vec<String>,
 }
 
+/// A bridge system, or one token of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Bridge {
     /// Slug of the bridge system.
@@ -98,6 +107,7 @@ pub struct Bridge {
 
 /// The contract of a bridge on one chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BridgeEnd {
     /// The source's name of the chain.
@@ -108,7 +118,9 @@ pub struct BridgeEnd {
     pub protocol: Option<String>,
     /// The bridge's contract, in the chain's own address format.
     pub address: String,
+    /// Symbol of the token on this chain.
     pub symbol: Option<String>,
+    /// Decimals of the token on this chain.
     pub decimals: Option<u32>,
     /// What the contract does with the token, as the source names it.
     pub standard: Option<String>,

@@ -13,9 +13,11 @@ observations! {
         /// `{chain_id}:{address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         contract: String,
+        /// Slug of the protocol; a known protocol.
         protocol_id: String,
         /// Version of the protocol, for example `v3`.
         protocol_version: String,
+        /// Id of the chain; a known chain.
         chain_id: i64,
         /// The market's contract.
         address: String,
@@ -23,6 +25,7 @@ observations! {
         name: String,
         /// Text from which the market key is made on first observation; defaults to the name.
         key_hint: Option<String>,
+        /// Structure of the market.
         shape: MarketShape,
         /// The hub from which a spoke draws liquidity.
         hub_address: Option<String>,
@@ -47,6 +50,7 @@ observations! {
         /// `{chain_id}:{address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         contract: String,
+        /// Id of the chain; a known chain.
         chain_id: i64,
         /// The market's contract.
         address: String,
@@ -65,10 +69,13 @@ observations! {
         contract: String,
         /// The source's name of the reserve, unique within the market.
         reserve: String,
+        /// Id of the chain; a known chain.
         chain_id: i64,
         /// The market's contract.
         market_address: String,
+        /// Symbol of the asset.
         asset_symbol: String,
+        /// Contract of the asset.
         asset_address: String,
         /// The reserve's own supply token.
         token_address: Option<String>,
@@ -100,14 +107,19 @@ observations! {
         /// `{chain_id}:{hub_address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         hub: String,
+        /// Contract of the asset.
         asset_address: String,
+        /// Slug of the protocol; a known protocol.
         protocol_id: String,
         /// Version of the protocol.
         protocol_version: String,
+        /// Id of the chain; a known chain.
         chain_id: i64,
+        /// The hub's contract.
         hub_address: String,
         /// Display name.
         hub_name: String,
+        /// Symbol of the asset.
         asset_symbol: String,
         /// Contract that sets the interest rates.
         interest_rate_strategy: Option<String>,
@@ -125,8 +137,11 @@ observations! {
         contract: String,
         /// Unique within the market.
         emode_id: i64,
+        /// Id of the chain; a known chain.
         chain_id: i64,
+        /// The market's contract.
         market_address: String,
+        /// Display name.
         label: String,
         /// Maximum loan-to-value, as a fraction.
         ltv: f64,
@@ -154,6 +169,7 @@ observations! {
 
 /// The gates of a hub-and-spoke reserve; a gate that was not read is null. A pool has the flags of a spoke and the limits of a hub itself.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Gates {
     /// The reserve's flags on the spoke.
@@ -166,6 +182,7 @@ pub struct Gates {
 
 /// A reserve's flags on its spoke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SpokeGate {
     /// All operations are stopped.
@@ -178,6 +195,7 @@ pub struct SpokeGate {
 
 /// A hub's limits for one spoke and one asset, in whole units of the asset. A null cap means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HubGate {
     /// Whether the hub admits the spoke.

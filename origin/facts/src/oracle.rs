@@ -10,6 +10,7 @@ observations! {
         /// `{chain_id}:{address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         contract: String,
+        /// Id of the chain; a known chain.
         chain_id: i64,
         /// Contract of the feed, or of the adapter around it.
         address: String,
@@ -44,7 +45,9 @@ observations! {
 
     /// The vault shares that one address holds. A balance of 0 is a closed position.
     Position in "vault_position" by [holder, vault_id] {
+        /// Address of the holder.
         holder: String,
+        /// Id of the vault; a known vault.
         vault_id: String,
         /// Balance in the share token's smallest unit, as decimal digits of any length.
         balance_raw: String,

@@ -8,12 +8,15 @@ use serde_json::Value;
 observations! {
     /// One field of a vault, read at one block of its chain. `observed_at` is the block's time.
     ChainReading in "chain_reading" by [vault_id, field, observed_at] {
+        /// Id of the vault; a known vault.
         vault_id: String,
+        /// The field that was read.
         field: ReadField,
         /// In the field's own unit. Null if the field was read before, and is not understood any more.
         value: Value,
         /// Must be the vault's chain.
         chain_id: i64,
+        /// Number of the block.
         block_number: i64,
         /// `0x` and 64 hex digits.
         block_hash: String,
@@ -27,7 +30,9 @@ observations! {
 
     /// A chain was read up to this block. `observed_at` is the block's time.
     ChainSync in "chain_sync" by [chain_id] {
+        /// Id of the chain; a known chain.
         chain_id: i64,
+        /// Number of the block.
         block_number: i64,
         /// `0x` and 64 hex digits.
         block_hash: String,
@@ -44,22 +49,31 @@ observations! {
 
     /// A final block was replaced: what was read from a block on is taken back. It takes effect once, so that what is read later stays.
     ChainRetraction in "chain_retraction" by [chain_id, from_block, block_hash] {
+        /// Id of the chain; a known chain.
         chain_id: i64,
+        /// The first block that is taken back.
         from_block: i64,
         /// A block that was replaced: `0x` and 64 hex digits.
         block_hash: String,
+        /// Why it is taken back.
         reason: String,
     }
 
     /// A contract that looks like a vault, found by its events. `observed_at` is the time of the block at which it was looked at.
     ChainCandidate in "chain_candidate" by [chain_id, address] {
+        /// Id of the chain; a known chain.
         chain_id: i64,
+        /// The vault's contract.
         address: String,
         /// The vault's own name.
         name: Option<String>,
+        /// Symbol of the share token.
         symbol: Option<String>,
+        /// Contract of the deposit asset.
         asset_address: String,
+        /// Symbol of the deposit asset.
         asset_symbol: Option<String>,
+        /// Decimals of the deposit asset.
         asset_decimals: u32,
         /// The block of the event by which it was found.
         block_number: i64,
@@ -68,6 +82,7 @@ observations! {
 
 /// A column that can be read on a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReadField {
     /// When the contract was made. The evidence names the first block at which the contract has code; its parent has none.

@@ -42,18 +42,23 @@ observations! {
         is_served: bool,
     }
 
+    /// A protocol: the contracts of one provider, to which vaults belong.
     Protocol in "protocol" by [id] {
         /// Slug that identifies the protocol.
         id: String,
         /// Display name.
         name: String,
+        /// Link to a logo.
         logo_url: Option<String>,
+        /// Link to the website.
         website_url: Option<String>,
         /// URL of the application.
         app_url: Option<String>,
+        /// Link to the documentation.
         documentation_url: Option<String>,
         /// URL of the source code.
         github_url: Option<String>,
+        /// Link to the account on Twitter.
         twitter_url: Option<String>,
         /// When the protocol first went live.
         launched_at: Option<At>,
@@ -65,8 +70,10 @@ observations! {
         audits: Option<u32>,
         /// Date of the newest audit that covers the deployed version.
         newest_audit_at: Option<At>,
+        /// Names of the auditors.
         #[serde(default)]
         auditors: Vec<String>,
+        /// Link to the newest report of an audit.
         audit_report_url: Option<String>,
         /// Highest active bug bounty.
         bounty_usd: Option<f64>,
@@ -100,8 +107,11 @@ observations! {
         name: String,
         /// Description in one sentence.
         one_liner: Option<String>,
+        /// Link to a logo.
         logo_url: Option<String>,
+        /// Link to the website.
         website_url: Option<String>,
+        /// Link to the account on Twitter.
         twitter_url: Option<String>,
         /// Id of the main curator row of the same organisation, if this row is not the main one.
         canonical_id: Option<String>,

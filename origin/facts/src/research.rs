@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 observations! {
-    /// A finding of an external source. `record`, `source` and `key` identify it; a later observation replaces the earlier one.
+    /// A finding of an external source about the scores. `record`, `source` and `key` identify it; a later observation replaces the earlier one.
     ResearchRecord in "given_research" by [id] {
         /// Computed from `record`, `source` and `key`; not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
@@ -26,13 +26,15 @@ observations! {
         model_version: String,
         /// Chains of the vaults that the finding counts; the record is hidden while one of these chains is withheld.
         chain_ids: Vec<i64>,
-        /// Content, parsed as [`Finding`].
+        /// Content of the finding, by `record`.
+        #[cfg_attr(feature = "schema", schemars(with = "Body"))]
         body: Value,
     }
 }
 
 /// A score used as a prediction, observed when its window begins. The service determines the outcome itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ResearchPrediction {
     /// Placeholder: the line's `kind` is read before the struct is parsed.
@@ -42,6 +44,7 @@ pub struct ResearchPrediction {
     pub observed_at: At,
     /// Name of the predicting source.
     pub source: String,
+    /// Id of the vault; a known vault.
     pub vault_id: String,
     /// Length of the window.
     pub horizon: Horizon,
@@ -53,6 +56,7 @@ pub struct ResearchPrediction {
 
 /// The lists that accept external records. The list of sources is not among them, because it is computed from the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalKind {
     /// `/v1/research/validation-reports`.
@@ -97,10 +101,24 @@ impl Finding {
     }
 }
 
+/// The body of an external record, as the documentation of ingest describes it; [`Finding::read`] reads it.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum Body {
+    Report(ExternalReport),
+    Claim(ExternalClaim),
+    Backtest(ExternalBacktest),
+    Health(ExternalHealth),
+}
+
 /// A validation report of an external source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExternalReport {
+    /// Kind of report.
     pub report_type: ReportType,
     /// Summary of the report in one sentence.
     pub summary: String,
@@ -118,6 +136,7 @@ pub struct ExternalReport {
 
 /// A count, optionally as part of a total.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExternalFigure {
     /// What is counted.
@@ -130,6 +149,7 @@ pub struct ExternalFigure {
 
 /// A backtest that a report lists.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExternalTried {
     /// The tested signal.
@@ -138,6 +158,7 @@ pub struct ExternalTried {
     pub outcome: OutcomeKind,
     /// How far the prediction looks ahead.
     pub horizon: Horizon,
+    /// Number of samples.
     pub samples: u64,
     /// Number of samples with a loss.
     pub losses: u64,
@@ -148,6 +169,7 @@ pub struct ExternalTried {
 
 /// A claim about the service's rows.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExternalClaim {
     /// How firm the claim is.
@@ -168,6 +190,7 @@ pub struct ExternalClaim {
 
 /// A backtest of an external source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExternalBacktest {
     /// The tested signal.
@@ -223,8 +246,10 @@ pub struct ExternalBacktest {
 
 /// The value range of one tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExternalBand {
+    /// The tier.
     pub tier: Tier,
     /// Number of samples in the range.
     pub samples: u64,
@@ -234,6 +259,7 @@ pub struct ExternalBand {
 
 /// One measurement of the model's performance.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExternalHealth {
     /// What is measured.

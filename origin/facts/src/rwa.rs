@@ -13,6 +13,7 @@ observations! {
         name: String,
         /// Where the source's figures come from.
         source_type: SourceType,
+        /// Link to the source.
         url: Option<String>,
         /// Whether the source is switched on.
         #[serde(default = "super::yes")]
@@ -32,11 +33,13 @@ observations! {
 
     /// Figures of one publication for one deployment, in USD and percent. Null means "not stated".
     RwaObservation in "rwa_observation" by [source_id, publication_id, asset_id] {
+        /// Slug of the source.
         source_id: String,
         /// Id of the publication; its content never changes.
         publication_id: String,
         /// Slug of the deployment's asset.
         asset_id: String,
+        /// When the figures were published.
         published_at: At,
         /// The instant of the figures.
         effective_at: At,
@@ -62,10 +65,15 @@ observations! {
         /// Time of the earliest observation; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         discovered_at: At,
+        /// Slug of the source.
         source_id: String,
+        /// Id of the chain; a known chain.
         chain_id: i64,
+        /// Contract of the token.
         address: String,
+        /// Symbol of the token.
         symbol: Option<String>,
+        /// Name of the token.
         name: Option<String>,
         /// State in the discovery queue.
         state: CandidateState,

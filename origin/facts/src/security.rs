@@ -20,7 +20,9 @@ observations! {
         chain_id: Option<i64>,
         /// The affected tracked protocol, if the source knows it.
         protocol_id: Option<String>,
+        /// Title in one sentence.
         title: String,
+        /// Description as text.
         description: Option<String>,
         /// Accounts and contracts of the attacker.
         #[serde(default)]
@@ -36,6 +38,7 @@ observations! {
         disconfirmations: u32,
         /// Loss; null if doubtful.
         loss_usd: Option<Usd>,
+        /// Severity of the attack.
         severity: Severity,
         /// The attack transaction, or the first of several.
         tx_hash: Option<String>,
@@ -44,6 +47,7 @@ observations! {
         /// Links to other reports about the attack.
         #[serde(default)]
         links: Vec<Reference>,
+        /// When the attack happened.
         attacked_at: At,
     }
 
@@ -53,6 +57,7 @@ observations! {
         case_id: String,
         /// The casebook's own id of the case.
         source_id: String,
+        /// Title in one sentence.
         title: String,
         /// Loss; null if no loss in dollars is stated or the statement is doubtful.
         loss_usd: Option<Usd>,
@@ -79,6 +84,7 @@ observations! {
         protocol_id: Option<String>,
         /// The affected protocol or party, as the casebook names it.
         protocol_name: Option<String>,
+        /// When the attack happened.
         attacked_at: At,
         /// Hashes of the attack's transactions.
         #[serde(default)]
@@ -100,6 +106,7 @@ observations! {
 
 /// Evidence that the loss figure of a case belongs to another case or party.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Contamination {
     /// The case or party to which the figure belongs, as text.

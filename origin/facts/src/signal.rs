@@ -15,6 +15,7 @@ observations! {
         id: i64,
         /// Slug that identifies the signal.
         signal_key: String,
+        /// Title in one sentence.
         title: String,
         /// Link to the signal.
         url: Option<String>,
@@ -26,6 +27,7 @@ observations! {
         significance: f64,
         /// Slug of the signal's subject matter, for example `liquidity`.
         category: String,
+        /// Summary as text.
         summary: Option<String>,
         /// Who or what the signal is about.
         #[serde(default)]
@@ -52,12 +54,14 @@ observations! {
         /// Chains named by number in the entities' ids; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         chain_ids: Vec<i64>,
+        /// When the signal was published.
         published_at: At,
     }
 }
 
 /// Who or what a signal is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Entity {
     /// Slug. The kinds `vault`, `curator`, `protocol`, `asset`, `chain`, `market` and `oracle` lead to vaults.
@@ -76,8 +80,10 @@ impl From<Entity> for SignalEntity {
 
 /// A vault that the source states as affected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StatedVault {
+    /// Id of the vault; a known vault.
     pub vault_id: String,
     /// Exposed value; null if the source does not state it.
     pub exposure_usd: Option<Usd>,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 observations! {
     /// Current state of one strategy of a vault. A withdrawn strategy is observed with `is_active` false.
     VaultStrategy in "vault_strategy" by [vault_id, strategy_id] {
+        /// Id of the vault; a known vault.
         vault_id: String,
         /// The source's id of the strategy, unique within the vault.
         strategy_id: String,
@@ -48,10 +49,12 @@ observations! {
 
 /// One source of a strategy's yield.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct YieldSource {
     /// Display name.
     pub name: String,
+    /// Kind of yield.
     pub kind: YieldKind,
     /// The protocol behind the yield, if it is in the registry.
     pub protocol_id: Option<String>,

@@ -12,13 +12,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Points(pub MilliPoints);
 
+impl Points {
+    /// The largest score.
+    pub const MAX: u32 = 10;
+    /// Maximum number of decimals.
+    pub const DECIMALS: u32 = 2;
+}
+
 impl<'de> Deserialize<'de> for Points {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = f64::deserialize(deserializer)?;
         // `to_string` gives the shortest decimal text that parses to the float, so it restores the decimals of the ingest line.
-        let hundredths = parse_decimal(&number.to_string(), 2).map_err(D::Error::custom)?;
+        let hundredths = parse_decimal(&number.to_string(), Points::DECIMALS).map_err(D::Error::custom)?;
         let milli = hundredths.checked_mul(10).and_then(|milli| i32::try_from(milli).ok()).and_then(MilliPoints::new);
-        milli.map(Points).ok_or_else(|| D::Error::custom("must be between 0 and 10"))
+        milli.map(Points).ok_or_else(|| D::Error::custom(format_args!("must be between 0 and {}", Points::MAX)))
     }
 }
 
@@ -32,11 +39,16 @@ impl Serialize for Points {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(pub u32);
 
+impl Share {
+    /// The largest fraction.
+    pub const MAX: u32 = 1;
+}
+
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ppm = from_float(f64::deserialize(deserializer)?, 6).map_err(D::Error::custom)?;
-        let ppm = u32::try_from(ppm).ok().filter(|ppm| *ppm <= 1_000_000);
-        ppm.map(Share).ok_or_else(|| D::Error::custom("must be between 0 and 1"))
+        let ppm = u32::try_from(ppm).ok().filter(|ppm| *ppm <= Share::MAX * 1_000_000);
+        ppm.map(Share).ok_or_else(|| D::Error::custom(format_args!("must be between 0 and {}", Share::MAX)))
     }
 }
 
@@ -51,6 +63,11 @@ impl Serialize for Share {
 pub struct Percent(pub u32);
 
 impl Percent {
+    /// The largest percentage.
+    pub const MAX: u32 = 100;
+    /// Maximum number of decimals.
+    pub const DECIMALS: u32 = 4;
+
     /// Serialises as parts per million, the unit of the columns.
     pub fn as_ppm<S: Serializer>(percent: &Percent, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(percent.0)
@@ -59,9 +76,10 @@ impl Percent {
 
 impl<'de> Deserialize<'de> for Percent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ppm = parse_decimal(&f64::deserialize(deserializer)?.to_string(), 4).map_err(D::Error::custom)?;
-        let ppm = u32::try_from(ppm).ok().filter(|ppm| *ppm <= 1_000_000);
-        ppm.map(Percent).ok_or_else(|| D::Error::custom("must be between 0 and 100"))
+        let ppm =
+            parse_decimal(&f64::deserialize(deserializer)?.to_string(), Percent::DECIMALS).map_err(D::Error::custom)?;
+        let ppm = u32::try_from(ppm).ok().filter(|ppm| *ppm <= Percent::MAX * 10_000);
+        ppm.map(Percent).ok_or_else(|| D::Error::custom(format_args!("must be between 0 and {}", Percent::MAX)))
     }
 }
 
@@ -73,6 +91,7 @@ impl Serialize for Percent {
 
 /// Who must sign a change: a keyword, or a threshold and a number of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Signing {
     Word(SigningKeyword),
@@ -81,6 +100,7 @@ pub enum Signing {
 
 /// Who must sign, if it is not a multisig.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SigningKeyword {
     /// Changes are impossible.
@@ -93,6 +113,7 @@ pub enum SigningKeyword {
 
 /// A multisig.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SignerSet {
     /// Number of keys that must sign, at least 1.
@@ -116,15 +137,20 @@ impl From<Signing> for Signers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usd(pub Cents);
 
-/// Largest accepted amount: one trillion USD.
-const MAX_CENTS: i64 = 100_000_000_000_000;
+impl Usd {
+    /// The largest amount: one trillion.
+    pub const MAX: i64 = 1_000_000_000_000;
+}
+
+/// [`Usd::MAX`] in cents.
+const MAX_CENTS: i64 = Usd::MAX * 100;
 
 impl<'de> Deserialize<'de> for Usd {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let cents = from_float(f64::deserialize(deserializer)?, 2).map_err(D::Error::custom)?;
         match cents {
             0..=MAX_CENTS => Ok(Usd(Cents(cents))),
-            _ => Err(D::Error::custom("must be between 0 and 1000000000000")),
+            _ => Err(D::Error::custom(format_args!("must be between 0 and {}", Usd::MAX))),
         }
     }
 }

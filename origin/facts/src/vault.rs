@@ -38,6 +38,7 @@ fn no_oracle() -> Oracle {
 
 /// Whether the vault's borrower reward campaigns were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IncentivesStatus {
     /// The source answered; its campaigns are `reward` observations.
@@ -68,7 +69,9 @@ observations! {
         /// `{protocol_id}-{chain_id}-{address}`; computed, not allowed in the ingest line.
         #[serde(default, skip_deserializing)]
         id: String,
+        /// Slug of the protocol; a known protocol.
         protocol_id: String,
+        /// Id of the chain; a known chain.
         chain_id: i64,
         /// Contract of the share token.
         address: String,
@@ -82,11 +85,13 @@ observations! {
         asset_address: Option<String>,
         /// Decimals of the deposit asset.
         asset_decimals: Option<u32>,
+        /// Slug of the curator; a known curator.
         curator_id: Option<String>,
         /// How the vault uses deposits; defaults to the protocol's strategy.
         strategy: Option<Strategy>,
         /// Whether the vault lends one asset against collateral, or holds assets.
         asset_mode: AssetMode,
+        /// When the contract was made.
         deployed_at: Option<At>,
         /// First activity seen: a lower bound of the age, used if the deployment time is unknown.
         first_seen_at: Option<At>,
@@ -137,6 +142,7 @@ observations! {
 
     /// A vault at one instant. Every observation stays in the history; the newest is the current state. Null means "not observed".
     VaultState in "vault_state" by [vault_id] {
+        /// Id of the vault; a known vault.
         vault_id: String,
         /// Supplied value; null if it was not read or has no price.
         tvl_usd: Option<f64>,
@@ -175,11 +181,13 @@ observations! {
 
     /// State of one campaign from `observed_at` on. A campaign that ended is observed with `active` false.
     Reward in "reward" by [vault_id, source, campaign_id, side, observed_at] {
+        /// Id of the vault; a known vault.
         vault_id: String,
         /// The source's id of the campaign.
         campaign_id: String,
         /// Whether suppliers or borrowers are paid.
         side: RewardSide,
+        /// Kind of reward.
         reward_type: RewardType,
         /// Symbol of the paid token.
         token_symbol: Option<String>,
@@ -196,9 +204,11 @@ observations! {
 
     /// All assets that a vault holds or lends against, in one observation, so that the set is always complete.
     Exposure in "exposure" by [vault_id] {
+        /// Id of the vault; a known vault.
         vault_id: String,
         /// `unavailable` has no parts and counts as one exposure with a score of 3.00; `shares_unknown` has parts with a share of 0.
         status: ExposuresStatus,
+        /// The assets and nested vaults; their shares sum to at most 1.
         #[serde(default)]
         parts: Vec<ExposurePart>,
         /// How the exposures were derived; absent for exposures that were read, so that these serialise as they did before the field
@@ -270,11 +280,16 @@ impl VaultState {
 
 /// The rule by which exposures were derived, and the source of the facts it used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExposureBasis {
+    /// The rule.
     pub rule: ExposureRule,
+    /// Title of the source.
     pub source_title: String,
+    /// Link to the source.
     pub source_url: String,
+    /// Kind of source.
     pub source_kind: SourceKind,
 }
 
@@ -308,6 +323,7 @@ impl Fact for Snapshot<'_> {
 
 /// One asset or nested vault that a vault holds or lends against.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExposurePart {
     /// The asset; null for a nested vault.
@@ -355,6 +371,7 @@ impl ExposurePart {
 
 /// A bridge through which part of a vault's assets came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PartBridge {
     /// Id of the bridge's mapping, if there is one; otherwise the id that the source uses for the bridge.

@@ -1,21 +1,17 @@
-//! Commands that change facts: `migrate`, `import`, `ingest`, `simulate`, `score run`.
-//! They run the same code as the service, and a running service picks up what they commit. `ingest` also waits until the edge serves its
-//! facts, up to a time limit.
+//! Commands that change facts: `migrate`, `import`, `simulate`, `score run`. They run the same code as the service, and a running service picks
+//! up what they commit.
 
 use super::Output;
-use super::edge::Edge;
 use crate::config;
-use anyhow::Context;
 use clap::Args;
+use anyhow::Context;
 use rds_engine::clock::Clock;
-use rds_engine::ingest::{self, IngestError, IngestReport, PassedOver, Why};
+use rds_engine::ingest::{self, IngestReport, PassedOver, Why};
 use rds_engine::{research, scoring_run};
 use rds_importers as importers;
 use rds_simulate::{self as simulate, Options};
 use rds_store::{self as store, Db, rights};
 use serde_json::json;
-use std::fs::File;
-use std::io::{self, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -60,24 +56,6 @@ pub(super) async fn import(db: &Db, clock: &Clock, dir: &Path, only: Option<&str
     lines.push(summary(&report.ingest));
     run_research(db, clock, out).await?;
     out.show(lines.join("\n"), &report)
-}
-
-pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> anyhow::Result<ExitCode> {
-    let edge = Edge::configured(clock)?;
-    let taken = if file == Path::new("-") {
-        ingest::from_reader(db, clock, BufReader::new(io::stdin())).await
-    } else {
-        let open = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
-        ingest::from_reader(db, clock, BufReader::new(open)).await
-    };
-    match taken {
-        Ok(report) => edge.end(db, &report.tags, summary(&report), &report, ExitCode::SUCCESS, out).await,
-        Err(IngestError::Faults(faults)) => {
-            show_faults(faults, out)?;
-            Ok(ExitCode::FAILURE)
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Prints the listed faults of a batch, one per line, and the number of all faults if some are not listed.
@@ -128,7 +106,8 @@ async fn run_research(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<()>
     Ok(())
 }
 
-fn summary(report: &IngestReport) -> String {
+/// What a committed batch changed.
+pub(super) fn summary(report: &IngestReport) -> String {
     let ignored = |(kind, lines): (&&str, &u64)| format!("{lines} {kind}");
     let ignored: Vec<String> = report.ignored.by_kind.iter().map(ignored).collect();
     if ignored.is_empty() {

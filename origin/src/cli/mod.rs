@@ -12,6 +12,7 @@ mod evidence;
 mod facts;
 mod fail_safe;
 mod graph;
+mod ingest;
 mod journal;
 mod program;
 mod research;
@@ -60,11 +61,8 @@ enum Command {
     Ready,
     /// Import the data sets in a folder.
     Import(Import),
-    /// Ingest observations, one JSON object a line; all of them or none.
-    Ingest {
-        /// Path of the file, or `-` for standard input.
-        file: PathBuf,
-    },
+    /// Ingest observations, one JSON object a line: all of them or none. Also checks them, and prints their schemas.
+    Ingest(ingest::Ingest),
     /// Fill the devnet chain with an invented market and its history.
     Simulate(Simulate),
     /// Answers to the questionnaire: check and compare files, and list what is open.
@@ -207,6 +205,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Man { dir } => program::man(&dir)?,
         Command::Migrate(roles) => facts::migrate(&database().await?, &roles, out).await?,
         Command::Evidence(command) => return evidence::run(command, out).await,
+        Command::Ingest(command) if command.is_offline() => return command.offline(out),
         Command::Chain(chain::Chain::Check(files)) => return chain::check(files, out).await,
         verb => return on_facts(verb, out).await,
     }
@@ -229,7 +228,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
         | Command::Completions { .. }
         | Command::Man { .. } => {}
         Command::Import(Import { dir, only }) => facts::import(db, clock, &dir, only.as_deref(), out).await?,
-        Command::Ingest { file } => return facts::ingest(db, clock, &file, out).await,
+        Command::Ingest(command) => return command.run(db, clock, out).await,
         Command::Simulate(Simulate { seed, vaults, hours }) => {
             facts::simulate(db, clock, Options { seed, vaults, hours }, out).await?;
         }

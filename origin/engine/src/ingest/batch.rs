@@ -1,8 +1,8 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::check::observed_at::too_far_ahead;
-use super::observation::{self, Observation};
-use super::{Fault, Faults, IngestError, MAX_BATCH_BYTES, check};
+use super::observation::Observation;
+use super::{Fault, Faults, IngestError, MAX_BATCH_BYTES, check, lines};
 use rds_facts::{
     AnswerAttestation, Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, ChainCandidate,
     ChainReading, ChainRetraction, ChainSync, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink,
@@ -83,13 +83,10 @@ impl Batch {
                 return Ok(batch);
             }
             number += 1;
-            match std::str::from_utf8(&text) {
-                Ok(line) if line.trim().is_empty() => {}
-                Ok(line) => match observation::read(line) {
-                    Ok(observation) => batch.push_line(number, observation),
-                    Err((field, reason)) => batch.faults.push(Fault { line: number, field, reason }),
-                },
-                Err(_) => batch.faults.push(Fault { line: number, field: None, reason: "is not UTF-8".to_owned() }),
+            match lines::parsed(&text) {
+                Ok(None) => {}
+                Ok(Some(observation)) => batch.push_line(number, observation),
+                Err((field, reason)) => batch.faults.push(Fault { line: number, field, reason }),
             }
         }
     }
@@ -279,6 +276,7 @@ fn add_reading(states: &mut Vec<VaultState>, reading: &ChainReading) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::observation;
     use super::*;
 
     #[test]

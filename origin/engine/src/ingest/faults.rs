@@ -61,7 +61,8 @@ impl Extend<Fault> for Faults {
     }
 }
 
-fn shortened(text: String) -> String {
+/// The text, or its first characters if it is long.
+pub(super) fn shortened(text: String) -> String {
     match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

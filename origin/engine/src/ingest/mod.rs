@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `observation` | one line of NDJSON to one observation, or a fault that names the field |
 //! | `check` | checks beyond the types of fields: ranges, addresses, slugs, the methodology's input rules |
+//! | `lines` | the lines of a batch, and their check without a database |
+//! | `describe` | examples of each kind, and the rules of its fields, for the documentation |
 //! | `batch` | the observations of one batch, by kind |
 //! | `evidence_file`, `registry_row` | files of answers, checked and compared without a database; the short form of their rows |
 //! | `faults` | the faults of a batch: all counted, the first listed |
@@ -25,8 +27,10 @@
 pub mod batch;
 mod check;
 mod commit;
+pub mod describe;
 pub mod evidence_file;
 mod faults;
+mod lines;
 mod observation;
 mod passed_over;
 pub mod references;
@@ -37,9 +41,13 @@ mod signed;
 mod tagging;
 
 pub use batch::Batch;
+pub use check::rule::{Form, MAX_TEXT, Rule, Unit};
 pub use commit::{commit, commit_whole};
 pub use faults::{Fault, Faults, MAX_FAULTS};
-pub use observation::Observation;
+pub use lines::{Checked, Finding, check_lines};
+#[cfg(feature = "schema")]
+pub use observation::schema;
+pub use observation::{KINDS, Observation};
 pub use passed_over::{Ignored, PassedOver, Why};
 
 use crate::clock::Clock;

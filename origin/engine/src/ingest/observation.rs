@@ -11,94 +11,88 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 
-/// One observation of any kind.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Observation {
-    Chain(Chain),
-    Protocol(Protocol),
-    Curator(Curator),
-    Asset(Box<Asset>),
-    AssetReview(Box<AssetReview>),
-    AssetAnswer(Box<AssetAnswer>),
-    ProtocolAnswer(Box<ProtocolAnswer>),
-    Vault(Box<Vault>),
-    VaultState(VaultState),
-    Reward(Reward),
-    Exposure(Exposure),
-    HolderSnapshot(HolderSnapshot),
-    Strategy(Box<VaultStrategy>),
-    IncidentLink(Box<IncidentLink>),
-    Event(Box<EventRecord>),
-    Market(Box<Market>),
-    MarketState(MarketState),
-    MarketReserve(Box<MarketReserve>),
-    MarketEmode(Box<MarketEmode>),
-    HubAsset(Box<HubAsset>),
-    OracleFeed(Box<OracleFeed>),
-    Position(Position),
-    Mapping(Box<Mapping>),
-    Reviewer(Reviewer),
-    Attestation(Attestation),
-    AnswerAttestation(AnswerAttestation),
-    RwaSource(RwaSource),
-    RwaObservation(RwaObservation),
-    RwaCandidate(RwaCandidate),
-    SecurityEvent(Box<SecurityReport>),
-    LossCase(Box<LossCase>),
-    Signal(Box<SignalReport>),
-    Basket(Basket),
-    BasketMethodology(Box<BasketMethodology>),
-    ResearchRecord(Box<ResearchRecord>),
-    ResearchPrediction(ResearchPrediction),
-    ChainReading(Box<ChainReading>),
-    ChainSync(ChainSync),
-    ChainCandidate(ChainCandidate),
-    ChainRetraction(ChainRetraction),
+/// Declares the kinds from one list: the enum, the names in the order in which a batch is written, the parser and the schemas.
+macro_rules! kinds {
+    ($($variant:ident($fact:ty) = $name:literal,)+) => {
+        /// One observation of any kind.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Observation {
+            $($variant($fact),)+
+        }
+
+        /// The names of the kinds, in the order in which a batch is written.
+        pub const KINDS: [&str; 40] = [$($name),+];
+
+        impl Observation {
+            /// The name of the observation's kind.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Observation::$variant(_) => $name,)+
+                }
+            }
+        }
+
+        /// Parses a line of this kind; `None` if there is no such kind.
+        fn read_kind(kind: &str, line: &str) -> Option<Result<Observation, Complaint>> {
+            Some(match kind {
+                $($name => fields(line).map(Observation::$variant),)+
+                _ => return None,
+            })
+        }
+
+        /// The schema of a kind's lines as the fields' types give it; `None` if there is no such kind.
+        #[cfg(feature = "schema")]
+        pub fn schema(kind: &str, generator: &mut schemars::SchemaGenerator) -> Option<schemars::Schema> {
+            Some(match kind {
+                $($name => <$fact as schemars::JsonSchema>::json_schema(generator),)+
+                _ => return None,
+            })
+        }
+    };
 }
 
-/// The names of the kinds, in the order in which a batch is written.
-pub const KINDS: [&str; 40] = [
-    "chain",
-    "protocol",
-    "curator",
-    "asset",
-    "asset_review",
-    "asset_answer",
-    "protocol_answer",
-    "vault",
-    "vault_state",
-    "reward",
-    "exposure",
-    "holder_snapshot",
-    "strategy",
-    "incident_link",
-    "event",
-    "market",
-    "market_state",
-    "market_reserve",
-    "market_emode",
-    "hub_asset",
-    "oracle_feed",
-    "position",
-    "mapping",
-    "reviewer",
-    "attestation",
-    "answer_attestation",
-    "rwa_source",
-    "rwa_observation",
-    "rwa_candidate",
-    "security_event",
-    "loss_case",
-    "signal",
-    "basket",
-    "basket_methodology",
-    "research_record",
-    "research_prediction",
-    "chain_reading",
-    "chain_sync",
-    "chain_candidate",
-    "chain_retraction",
-];
+kinds! {
+    Chain(Chain) = "chain",
+    Protocol(Protocol) = "protocol",
+    Curator(Curator) = "curator",
+    Asset(Box<Asset>) = "asset",
+    AssetReview(Box<AssetReview>) = "asset_review",
+    AssetAnswer(Box<AssetAnswer>) = "asset_answer",
+    ProtocolAnswer(Box<ProtocolAnswer>) = "protocol_answer",
+    Vault(Box<Vault>) = "vault",
+    VaultState(VaultState) = "vault_state",
+    Reward(Reward) = "reward",
+    Exposure(Exposure) = "exposure",
+    HolderSnapshot(HolderSnapshot) = "holder_snapshot",
+    Strategy(Box<VaultStrategy>) = "strategy",
+    IncidentLink(Box<IncidentLink>) = "incident_link",
+    Event(Box<EventRecord>) = "event",
+    Market(Box<Market>) = "market",
+    MarketState(MarketState) = "market_state",
+    MarketReserve(Box<MarketReserve>) = "market_reserve",
+    MarketEmode(Box<MarketEmode>) = "market_emode",
+    HubAsset(Box<HubAsset>) = "hub_asset",
+    OracleFeed(Box<OracleFeed>) = "oracle_feed",
+    Position(Position) = "position",
+    Mapping(Box<Mapping>) = "mapping",
+    Reviewer(Reviewer) = "reviewer",
+    Attestation(Attestation) = "attestation",
+    AnswerAttestation(AnswerAttestation) = "answer_attestation",
+    RwaSource(RwaSource) = "rwa_source",
+    RwaObservation(RwaObservation) = "rwa_observation",
+    RwaCandidate(RwaCandidate) = "rwa_candidate",
+    SecurityEvent(Box<SecurityReport>) = "security_event",
+    LossCase(Box<LossCase>) = "loss_case",
+    Signal(Box<SignalReport>) = "signal",
+    Basket(Basket) = "basket",
+    BasketMethodology(Box<BasketMethodology>) = "basket_methodology",
+    ResearchRecord(Box<ResearchRecord>) = "research_record",
+    ResearchPrediction(ResearchPrediction) = "research_prediction",
+    ChainReading(Box<ChainReading>) = "chain_reading",
+    ChainSync(ChainSync) = "chain_sync",
+    ChainCandidate(ChainCandidate) = "chain_candidate",
+    ChainRetraction(ChainRetraction) = "chain_retraction",
+}
 
 /// The faulty field (`None` for the whole line), and what is wrong with it.
 pub type Complaint = (Option<String>, String);
@@ -110,57 +104,21 @@ struct Header<'a> {
     kind: Option<Cow<'a, str>>,
 }
 
+/// The kind that a line names, whether there is such a kind or not; `None` if it names none.
+pub fn kind_of(line: &str) -> Option<String> {
+    let header: Header<'_> = serde_json::from_str(line).ok()?;
+    header.kind.map(Cow::into_owned)
+}
+
 /// Parses a line; the error names the field.
 pub fn read(line: &str) -> Result<Observation, Complaint> {
     let header: Header<'_> = serde_json::from_str(line)
         .map_err(|error| (error.is_data().then(|| "kind".to_owned()), json_reason(&error)))?;
     let Some(kind) = header.kind else { return Err((Some("kind".to_owned()), "is missing".to_owned())) };
-    Ok(match kind.as_ref() {
-        "chain" => Observation::Chain(fields(line)?),
-        "protocol" => Observation::Protocol(fields(line)?),
-        "curator" => Observation::Curator(fields(line)?),
-        "asset" => Observation::Asset(Box::new(fields(line)?)),
-        "asset_review" => Observation::AssetReview(Box::new(fields(line)?)),
-        "asset_answer" => Observation::AssetAnswer(Box::new(fields(line)?)),
-        "protocol_answer" => Observation::ProtocolAnswer(Box::new(fields(line)?)),
-        "vault" => Observation::Vault(fields(line)?),
-        "vault_state" => Observation::VaultState(fields(line)?),
-        "reward" => Observation::Reward(fields(line)?),
-        "exposure" => Observation::Exposure(fields(line)?),
-        "holder_snapshot" => Observation::HolderSnapshot(fields(line)?),
-        "strategy" => Observation::Strategy(fields(line)?),
-        "incident_link" => Observation::IncidentLink(fields(line)?),
-        "event" => Observation::Event(fields(line)?),
-        "market" => Observation::Market(fields(line)?),
-        "market_state" => Observation::MarketState(fields(line)?),
-        "market_reserve" => Observation::MarketReserve(fields(line)?),
-        "market_emode" => Observation::MarketEmode(fields(line)?),
-        "hub_asset" => Observation::HubAsset(Box::new(fields(line)?)),
-        "oracle_feed" => Observation::OracleFeed(fields(line)?),
-        "position" => Observation::Position(fields(line)?),
-        "mapping" => Observation::Mapping(Box::new(fields(line)?)),
-        "reviewer" => Observation::Reviewer(fields(line)?),
-        "attestation" => Observation::Attestation(fields(line)?),
-        "answer_attestation" => Observation::AnswerAttestation(fields(line)?),
-        "rwa_source" => Observation::RwaSource(fields(line)?),
-        "rwa_observation" => Observation::RwaObservation(fields(line)?),
-        "rwa_candidate" => Observation::RwaCandidate(fields(line)?),
-        "security_event" => Observation::SecurityEvent(Box::new(fields(line)?)),
-        "loss_case" => Observation::LossCase(Box::new(fields(line)?)),
-        "signal" => Observation::Signal(Box::new(fields(line)?)),
-        "basket" => Observation::Basket(fields(line)?),
-        "basket_methodology" => Observation::BasketMethodology(Box::new(fields(line)?)),
-        "research_record" => Observation::ResearchRecord(Box::new(fields(line)?)),
-        "research_prediction" => Observation::ResearchPrediction(fields(line)?),
-        "chain_reading" => Observation::ChainReading(Box::new(fields(line)?)),
-        "chain_sync" => Observation::ChainSync(fields(line)?),
-        "chain_candidate" => Observation::ChainCandidate(fields(line)?),
-        "chain_retraction" => Observation::ChainRetraction(fields(line)?),
-        unknown => {
-            let known = || format!("known kinds are {}", KINDS.join(", "));
-            let reason = format!("{unknown:?} is not a kind; {}", hint(unknown).map_or_else(known, str::to_owned));
-            return Err((Some("kind".to_owned()), reason));
-        }
+    read_kind(&kind, line).unwrap_or_else(|| {
+        let known = || format!("known kinds are {}", KINDS.join(", "));
+        let reason = format!("{kind:?} is not a kind; {}", hint(&kind).map_or_else(known, str::to_owned));
+        Err((Some("kind".to_owned()), reason))
     })
 }
 
@@ -191,11 +149,16 @@ pub(super) fn fields<T: DeserializeOwned>(line: &str) -> Result<T, Complaint> {
 pub(super) fn to_complaint(error: &serde_path_to_error::Error<serde_json::Error>) -> Complaint {
     let reason = json_reason(error.inner());
     let path = error.path().to_string();
-    let field = if path == "." { named_in(&reason) } else { Some(path) };
+    let field = match named_in(&reason) {
+        Some(name) if path == "." => Some(name),
+        // The path of a missing field is that of the object that lacks it.
+        Some(name) if path.rsplit(['.', ']']).next() != Some(&name) => Some(format!("{path}.{name}")),
+        _ => Some(path).filter(|path| path != "."),
+    };
     (field, reason)
 }
 
-/// The field of "missing field `x`" and "unknown field `x`", which the error's path omits.
+/// The field of "missing field `x`", "unknown field `x`" and "duplicate field `x`", which the error's path may omit.
 fn named_in(reason: &str) -> Option<String> {
     let (before, rest) = reason.split_once('`')?;
     before.contains("field").then(|| rest.split('`').next().map(str::to_owned)).flatten()

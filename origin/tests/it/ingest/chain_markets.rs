@@ -70,6 +70,6 @@ async fn evidence_of_a_market_is_checked() {
         lines[place] = line;
         lines[place]["evidence"]["agreed"] = json!(4);
         let found = faults(&test, &clock(9), &text(&lines)).await;
-        assert_eq!(found.iter().map(|fault| fault.field.as_deref()).collect::<Vec<_>>(), [Some("agreed")]);
+        assert_eq!(found.iter().map(|fault| fault.field.as_deref()).collect::<Vec<_>>(), [Some("evidence.agreed")]);
     }
 }

@@ -5,6 +5,7 @@ pub mod batches;
 pub mod chain_markets;
 pub mod chain_overrides;
 pub mod chain_readings;
+pub mod described;
 pub mod faults;
 pub mod import;
 pub mod mappings;

@@ -67,8 +67,8 @@ async fn evidence_must_be_repeatable_and_the_source_one_of_its_contracts() {
         (json!({"source_url": "https://issuer.example/terms"}), "source_url"),
         (json!({"source_url": format!("eip155:1:{TOKEN}")}), "source_url"),
         (json!({ "evidence": null }), "source_url"),
-        (other("agreed", json!(4)), "agreed"),
-        (other("block_hash", json!("0x01")), "block_hash"),
+        (other("agreed", json!(4)), "evidence.agreed"),
+        (other("block_hash", json!("0x01")), "evidence.block_hash"),
     ] {
         let line = with(changes);
         let found = faults(&test, &clock(1), &text(std::slice::from_ref(&line))).await;
@@ -76,7 +76,7 @@ async fn evidence_must_be_repeatable_and_the_source_one_of_its_contracts() {
         assert_eq!(named, [Some(field)], "{line}: {found:?}");
     }
     let no_calls = faults(&test, &clock(1), &text(&[with(other("calls", json!([])))])).await;
-    assert_eq!(no_calls[0].field.as_deref(), Some("calls"));
+    assert_eq!(no_calls[0].field.as_deref(), Some("evidence.calls"));
     assert_eq!(stored(&test, "delay").await, []);
 }
 

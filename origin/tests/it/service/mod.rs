@@ -6,6 +6,7 @@ pub mod fail_safe;
 pub mod fail_safe_closed;
 pub mod fail_safe_routes;
 pub mod faults;
+pub mod ingest_check;
 pub mod metrics;
 pub mod openapi;
 pub mod operator_verbs;

@@ -53,7 +53,7 @@ pub struct ChainCall {
     pub overrides: BTreeMap<String, AccountOverride>,
     /// The gas that the call was given. Absent if any usual amount gives the same answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::LeftOut<u64>"))]
     pub gas: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ pub struct ChainCall {
 pub struct AccountOverride {
     /// Its code: `0x` and hex digits. Absent if the code is its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::LeftOut<String>"))]
     pub code: Option<String>,
     /// Words of its storage by slot, each `0x` and 64 hex digits. Absent if the storage is its own.
     #[serde(rename = "stateDiff", default, skip_serializing_if = "BTreeMap::is_empty")]

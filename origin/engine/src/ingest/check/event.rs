@@ -1,8 +1,10 @@
 //! Checks of incidents and events.
 
 use super::fields::Check;
+use super::rule::{Rule, SLUG, VAULT_ID};
 use rds_facts::{EventRecord, EventScope, IncidentLink, Reference, contract, event_id};
 use rds_store::At;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Event types that the service itself produces or matches. Sources may write them in any case; this spelling is stored.
@@ -22,6 +24,9 @@ const MAX_VAULTS: usize = 1_000;
 /// Maximum bytes of an event's `data`, as JSON.
 const MAX_DATA: usize = 16_384;
 
+/// An incident's link names one subject.
+const EITHER: &str = "must be present exactly when protocol_id is not";
+
 impl Check {
     pub(super) fn incident(&mut self, incident: &mut IncidentLink) {
         self.header(incident.observed_at, &incident.source);
@@ -29,8 +34,11 @@ impl Check {
         match (&mut incident.vault_id, &incident.protocol_id) {
             (Some(vault_id), None) => self.vault_id("vault_id", vault_id),
             (None, Some(protocol_id)) => self.slug("protocol_id", protocol_id),
-            _ => self.wrong("vault_id", "exactly one of vault_id and protocol_id is needed"),
+            _ => self.wrong("vault_id", EITHER),
         }
+        self.rule("vault_id", || Rule::Form(&VAULT_ID));
+        self.rule("protocol_id", || Rule::Form(&SLUG));
+        self.rule("vault_id", || Rule::Must(EITHER.to_owned()));
         self.labels(&mut incident.event_type, &incident.title, incident.description.as_ref());
         self.timing(incident.occurred_at, incident.observed_at, incident.block_number);
         self.amount("loss_usd", incident.loss_usd);
@@ -50,23 +58,17 @@ impl Check {
         self.amount("returned_usd", event.returned_usd);
         self.optional_text("tx_hash", event.tx_hash.as_ref());
         self.references(&event.links);
-        if event.vault_ids.len() > MAX_VAULTS {
-            self.wrong("vault_ids", format!("may name at most {MAX_VAULTS} vaults"));
-        }
+        self.entries("vault_ids", event.vault_ids.len(), 0..=MAX_VAULTS);
         let mut named = BTreeSet::new();
         for (place, vault_id) in event.vault_ids.iter_mut().enumerate() {
             let field = format!("vault_ids[{place}]");
             self.vault_id(&field, vault_id);
-            if !named.insert(vault_id.clone()) {
-                self.wrong(field, "must not occur twice");
-            }
+            self.must(&field, named.insert(vault_id.clone()), "must not occur twice");
         }
         for (field, slug) in
             [("group_key", &event.group_key), ("protocol_id", &event.protocol_id), ("curator_id", &event.curator_id)]
         {
-            if let Some(slug) = slug {
-                self.slug(field, slug);
-            }
+            self.optional_slug(field, slug.as_ref());
         }
         event.scope = if event.vault_ids.is_empty() { EventScope::Protocol } else { EventScope::Vault };
         match (&mut event.market_address, event.chain_id) {
@@ -74,22 +76,19 @@ impl Check {
                 self.address("market_address", address);
                 event.market = Some(contract(chain_id, address));
             }
-            (Some(_), None) => self.wrong("chain_id", "is required with market_address"),
-            (None, _) => {}
+            (_, None) | (None, _) => {}
         }
-        if serde_json::to_vec(&event.data).map_or(0, |json| json.len()) > MAX_DATA {
-            self.wrong("data", format!("must have at most {MAX_DATA} bytes as JSON"));
-        }
-        if event.data.iter().any(|(name, value)| name.contains('\0') || value.to_string().contains("\\u0000")) {
-            self.wrong("data", "must not contain a NUL character");
-        }
+        let is_placed = event.market_address.is_none() || event.chain_id.is_some();
+        self.must("chain_id", is_placed, "is required with market_address");
+        let bytes = serde_json::to_vec(&event.data).map_or(0, |json| json.len());
+        self.must("data", bytes <= MAX_DATA, format_args!("must have at most {MAX_DATA} bytes as JSON"));
+        let has_nul = |(name, value): (&String, &Value)| name.contains('\0') || value.to_string().contains("\\u0000");
+        self.must("data", !event.data.iter().any(has_nul), "must not contain a NUL character");
     }
 
     fn labels(&mut self, event_type: &mut String, title: &str, description: Option<&String>) {
         self.text("event_type", event_type);
-        if event_type.len() > MAX_TYPE {
-            self.wrong("event_type", format!("may have at most {MAX_TYPE} bytes"));
-        }
+        self.max_bytes("event_type", event_type, MAX_TYPE);
         if let Some(known) = OWN_TYPES.iter().find(|known| known.eq_ignore_ascii_case(event_type)) {
             *event_type = (*known).to_owned();
         }
@@ -98,12 +97,8 @@ impl Check {
     }
 
     fn timing(&mut self, occurred_at: At, observed_at: At, block_number: Option<i64>) {
-        if occurred_at > observed_at {
-            self.wrong("occurred_at", "must not be after observed_at");
-        }
-        if block_number.is_some_and(|block| block < 0) {
-            self.wrong("block_number", "must be at least 0");
-        }
+        self.not_later("occurred_at", occurred_at, observed_at);
+        self.count("block_number", block_number);
     }
 
     pub(super) fn references(&mut self, links: &[Reference]) {

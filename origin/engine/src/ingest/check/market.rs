@@ -1,16 +1,13 @@
 //! Checks of markets, feeds and positions.
 
 use super::fields::Check;
+use super::rule::{BALANCE, DECIMAL, Unit};
 use rds_facts::{HubAsset, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, contract};
 use rds_shared::model::market::MarketShape;
 use rds_shared::rules::hub_spoke;
 
-/// Maximum digits of a balance, those of 2^256.
-const BALANCE_DIGITS: usize = 78;
-/// Maximum characters of a feed's answer.
-const ANSWER_CHARS: usize = 100;
 /// Allowed heartbeats of a feed, in seconds; a heartbeat longer than a leap year is an error.
-const HEARTBEAT: std::ops::RangeInclusive<i64> = 1..=31_622_400;
+const HEARTBEAT: std::ops::RangeInclusive<i128> = 1..=31_622_400;
 
 impl Check {
     pub(super) fn market(&mut self, market: &mut Market) {
@@ -21,28 +18,24 @@ impl Check {
         self.text("name", &market.name);
         self.optional_text("key_hint", market.key_hint.as_ref());
         self.optional_address("hub_address", market.hub_address.as_mut());
-        if market.hub_address.is_some() && market.shape != MarketShape::Spoke {
-            self.wrong("hub_address", "is allowed only for a spoke");
-        }
+        let has_hub = market.shape == MarketShape::Spoke || market.hub_address.is_none();
+        self.must("hub_address", has_hub, "is allowed only for a spoke");
         let sides = [
             ("loan_asset_symbol", market.loan_asset_symbol.as_ref()),
             ("collateral_asset_symbol", market.collateral_asset_symbol.as_ref()),
         ];
         for (field, symbol) in sides {
             self.optional_text(field, symbol);
-            match (market.shape, symbol) {
-                (MarketShape::Pair, None) => self.wrong(field, "is required for a pair"),
-                (MarketShape::Pool | MarketShape::Spoke, Some(_)) => self.wrong(field, "is allowed only for a pair"),
-                _ => {}
-            }
+            let is_pair = market.shape == MarketShape::Pair;
+            self.must(field, !is_pair || symbol.is_some(), "is required for a pair");
+            self.must(field, is_pair || symbol.is_none(), "is allowed only for a pair");
         }
         if let Some(evidence) = &market.evidence {
             self.evidence_of_chain(evidence);
         }
-        self.number("lltv", market.lltv, 0.0, 1.0);
-        if market.lltv.is_some() && market.shape != MarketShape::Pair {
-            self.wrong("lltv", "is allowed only for a pair");
-        }
+        self.fraction("lltv", market.lltv);
+        let has_lltv = market.shape == MarketShape::Pair || market.lltv.is_none();
+        self.must("lltv", has_lltv, "is allowed only for a pair");
     }
 
     pub(super) fn market_state(&mut self, state: &mut MarketState) {
@@ -62,7 +55,7 @@ impl Check {
         self.address("asset_address", &mut reserve.asset_address);
         self.optional_address("token_address", reserve.token_address.as_mut());
         self.optional_address("hub_address", reserve.hub_address.as_mut());
-        self.number("fee_rate", reserve.fee_rate, 0.0, 1.0);
+        self.fraction("fee_rate", reserve.fee_rate);
         if let Some(evidence) = &reserve.evidence {
             self.evidence_of_chain(evidence);
         }
@@ -75,10 +68,10 @@ impl Check {
                 ("added", Some(hub.added)),
             ];
             for (field, amount) in amounts {
-                self.number(&format!("gates.hub.{field}"), amount, 0.0, f64::MAX);
+                self.number(&format!("gates.hub.{field}"), amount, 0.0..=f64::MAX, Unit::Units);
             }
         }
-        self.number("gates.price_usd", gates.price_usd, 0.0, 1e12);
+        self.number("gates.price_usd", gates.price_usd, 0.0..=1e12, Unit::UsdPerUnit);
         let (spoke, hub) = (gates.spoke.map(Into::into), gates.hub.map(Into::into));
         reserve.borrow_status = Some(hub_spoke::borrow_status(spoke, hub));
         reserve.deposit_status = Some(hub_spoke::deposit_status(spoke, hub));
@@ -88,13 +81,11 @@ impl Check {
     pub(super) fn market_emode(&mut self, emode: &mut MarketEmode) {
         self.header(emode.observed_at, &emode.source);
         emode.contract = self.contract("market_address", emode.chain_id, &mut emode.market_address);
-        if emode.emode_id < 0 {
-            self.wrong("emode_id", "must be at least 0");
-        }
+        self.count("emode_id", Some(emode.emode_id));
         self.text("label", &emode.label);
-        self.number("ltv", Some(emode.ltv), 0.0, 1.0);
-        self.number("liquidation_threshold", Some(emode.liquidation_threshold), 0.0, 1.0);
-        self.number("liquidation_bonus", Some(emode.liquidation_bonus), 0.0, 1.0);
+        self.fraction("ltv", Some(emode.ltv));
+        self.fraction("liquidation_threshold", Some(emode.liquidation_threshold));
+        self.fraction("liquidation_bonus", Some(emode.liquidation_bonus));
         if let Some(evidence) = &emode.evidence {
             self.evidence_of_chain(evidence);
         }
@@ -136,44 +127,22 @@ impl Check {
         self.texts("other_descriptions", &feed.other_descriptions);
         self.texts("used_by", &feed.used_by);
         self.texts("reserve_symbols", &feed.reserve_symbols);
-        if feed.heartbeat_seconds.is_some_and(|seconds| !HEARTBEAT.contains(&seconds)) {
-            self.wrong("heartbeat_seconds", format!("must be between {} and {}", HEARTBEAT.start(), HEARTBEAT.end()));
-        }
-        self.number("deviation_threshold", feed.deviation_threshold, 0.0, 1.0);
-        if feed.last_answer.as_deref().is_some_and(|answer| !is_decimal(answer)) {
-            self.wrong("last_answer", "must be a decimal number as a string");
-        }
-        if feed.last_update_at.is_some_and(|updated| updated > feed.observed_at) {
-            self.wrong("last_update_at", "must not be after observed_at");
-        }
+        self.whole("heartbeat_seconds", feed.heartbeat_seconds, HEARTBEAT, Unit::Seconds);
+        self.fraction("deviation_threshold", feed.deviation_threshold);
+        self.optional_form("last_answer", &DECIMAL, feed.last_answer.as_ref());
+        self.not_later("last_update_at", feed.last_update_at, feed.observed_at);
     }
 
     pub(super) fn position(&mut self, position: &mut Position) {
         self.header(position.observed_at, &position.source);
         self.address("holder", &mut position.holder);
         self.vault_id("vault_id", &mut position.vault_id);
-        let digits = position.balance_raw.bytes().all(|byte| byte.is_ascii_digit());
-        if !digits || position.balance_raw.is_empty() || position.balance_raw.len() > BALANCE_DIGITS {
-            self.wrong("balance_raw", format!("must be 1 to {BALANCE_DIGITS} decimal digits"));
-        }
-        self.number("share", position.share, 0.0, 1.0);
+        self.form("balance_raw", &BALANCE, &position.balance_raw);
+        self.fraction("share", position.share);
     }
 
     fn contract(&mut self, field: &str, chain_id: i64, address: &mut String) -> String {
         self.address(field, address);
         contract(chain_id, address)
     }
-
-    pub(super) fn optional_address(&mut self, field: &str, address: Option<&mut String>) {
-        if let Some(address) = address {
-            self.address(field, address);
-        }
-    }
-}
-
-fn is_decimal(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    text.len() <= ANSWER_CHARS && all_digits(whole) && all_digits(fraction)
 }

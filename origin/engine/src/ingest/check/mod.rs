@@ -14,9 +14,11 @@ mod market;
 pub mod observed_at;
 mod reading;
 mod research;
+pub mod rule;
 mod security;
 
 use fields::Check;
+use rule::{Rule, Unit};
 
 use super::observation::{Complaint, Observation};
 use rds_facts::{
@@ -34,49 +36,16 @@ use std::collections::BTreeSet;
 /// the clock.
 pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>) {
     let mut check = Check::default();
-    match observation {
-        Observation::Chain(chain) => check.chain(chain),
-        Observation::Protocol(protocol) => check.protocol(protocol),
-        Observation::Curator(curator) => check.curator(curator),
-        Observation::Asset(asset) => check.asset(asset),
-        Observation::AssetReview(review) => check.review(review),
-        Observation::AssetAnswer(answer) => check.asset_answer(answer),
-        Observation::ProtocolAnswer(answer) => check.protocol_answer(answer),
-        Observation::Vault(vault) => check.vault(vault),
-        Observation::VaultState(state) => check.state(state),
-        Observation::Reward(reward) => check.reward(reward),
-        Observation::Exposure(exposure) => check.exposure(exposure),
-        Observation::HolderSnapshot(snapshot) => check.holders(snapshot),
-        Observation::Strategy(strategy) => check.strategy(strategy),
-        Observation::IncidentLink(incident) => check.incident(incident),
-        Observation::Event(event) => check.event(event),
-        Observation::Market(market) => check.market(market),
-        Observation::MarketState(state) => check.market_state(state),
-        Observation::MarketReserve(reserve) => check.market_reserve(reserve),
-        Observation::MarketEmode(emode) => check.market_emode(emode),
-        Observation::HubAsset(asset) => check.hub_asset(asset),
-        Observation::OracleFeed(feed) => check.oracle_feed(feed),
-        Observation::Position(position) => check.position(position),
-        Observation::Mapping(mapping) => check.mapping(mapping),
-        Observation::Reviewer(reviewer) => check.reviewer(reviewer),
-        Observation::Attestation(attestation) => check.attestation(attestation),
-        Observation::AnswerAttestation(signed) => check.answer_attestation(signed),
-        Observation::RwaSource(source) => check.rwa_source(source),
-        Observation::RwaObservation(observation) => check.rwa_observation(observation),
-        Observation::RwaCandidate(candidate) => check.rwa_candidate(candidate),
-        Observation::SecurityEvent(report) => check.security_event(report),
-        Observation::LossCase(case) => check.loss_case(case),
-        Observation::Signal(signal) => check.signal(signal),
-        Observation::Basket(basket) => check.basket(basket),
-        Observation::BasketMethodology(rules) => check.basket_methodology(rules),
-        Observation::ResearchRecord(record) => check.research_record(record),
-        Observation::ResearchPrediction(prediction) => check.research_prediction(prediction),
-        Observation::ChainReading(reading) => check.chain_reading(reading),
-        Observation::ChainSync(sync) => check.chain_sync(sync),
-        Observation::ChainCandidate(candidate) => check.chain_candidate(candidate),
-        Observation::ChainRetraction(retraction) => check.chain_retraction(retraction),
-    }
+    check.any(observation);
     (check.complaints, check.observed_at)
+}
+
+/// The rules that the fields of an observation are held to, each with the field's path. A rule for the entries of a list or an object is there
+/// only if it has one.
+pub fn rules(observation: &mut Observation) -> Vec<(String, Rule)> {
+    let mut check = Check::describing();
+    check.any(observation);
+    check.rules.unwrap_or_default()
 }
 
 /// The dimensions of a review, as input of the methodology.
@@ -97,23 +66,69 @@ pub fn backing(profile: &BackingProfile) -> Option<Backing> {
     })
 }
 
+/// Maximum keys of a signer set.
+const MAX_OWNERS: u32 = 10_000;
+
 impl Check {
+    fn any(&mut self, observation: &mut Observation) {
+        match observation {
+            Observation::Chain(chain) => self.chain(chain),
+            Observation::Protocol(protocol) => self.protocol(protocol),
+            Observation::Curator(curator) => self.curator(curator),
+            Observation::Asset(asset) => self.asset(asset),
+            Observation::AssetReview(review) => self.review(review),
+            Observation::AssetAnswer(answer) => self.asset_answer(answer),
+            Observation::ProtocolAnswer(answer) => self.protocol_answer(answer),
+            Observation::Vault(vault) => self.vault(vault),
+            Observation::VaultState(state) => self.state(state),
+            Observation::Reward(reward) => self.reward(reward),
+            Observation::Exposure(exposure) => self.exposure(exposure),
+            Observation::HolderSnapshot(snapshot) => self.holders(snapshot),
+            Observation::Strategy(strategy) => self.strategy(strategy),
+            Observation::IncidentLink(incident) => self.incident(incident),
+            Observation::Event(event) => self.event(event),
+            Observation::Market(market) => self.market(market),
+            Observation::MarketState(state) => self.market_state(state),
+            Observation::MarketReserve(reserve) => self.market_reserve(reserve),
+            Observation::MarketEmode(emode) => self.market_emode(emode),
+            Observation::HubAsset(asset) => self.hub_asset(asset),
+            Observation::OracleFeed(feed) => self.oracle_feed(feed),
+            Observation::Position(position) => self.position(position),
+            Observation::Mapping(mapping) => self.mapping(mapping),
+            Observation::Reviewer(reviewer) => self.reviewer(reviewer),
+            Observation::Attestation(attestation) => self.attestation(attestation),
+            Observation::AnswerAttestation(signed) => self.answer_attestation(signed),
+            Observation::RwaSource(source) => self.rwa_source(source),
+            Observation::RwaObservation(observation) => self.rwa_observation(observation),
+            Observation::RwaCandidate(candidate) => self.rwa_candidate(candidate),
+            Observation::SecurityEvent(report) => self.security_event(report),
+            Observation::LossCase(case) => self.loss_case(case),
+            Observation::Signal(signal) => self.signal(signal),
+            Observation::Basket(basket) => self.basket(basket),
+            Observation::BasketMethodology(rules) => self.basket_methodology(rules),
+            Observation::ResearchRecord(record) => self.research_record(record),
+            Observation::ResearchPrediction(prediction) => self.research_prediction(prediction),
+            Observation::ChainReading(reading) => self.chain_reading(reading),
+            Observation::ChainSync(sync) => self.chain_sync(sync),
+            Observation::ChainCandidate(candidate) => self.chain_candidate(candidate),
+            Observation::ChainRetraction(retraction) => self.chain_retraction(retraction),
+        }
+    }
+
     fn chain(&mut self, chain: &Chain) {
         self.header(chain.observed_at, &chain.source);
-        if chain.chain_id < 1 {
-            self.wrong("chain_id", "must be at least 1");
-        }
+        self.whole("chain_id", Some(chain.chain_id), 1..=i64::MAX.into(), Unit::One);
         self.slug("slug", &chain.slug);
-        if chain.slug.parse::<u64>().is_ok() {
-            self.wrong("slug", "must not be a number, because filters read a number as a chain id");
-        }
+        let is_number = chain.slug.parse::<u64>().is_ok();
+        self.must("slug", !is_number, "must not be a number, because filters read a number as a chain id");
         self.text("name", &chain.name);
+        self.rule("namespace", || Rule::OneOf([Namespace::Evm, Namespace::Svm].map(Namespace::as_str).to_vec()));
         if Namespace::parse(&chain.namespace).is_none() {
             self.wrong("namespace", "must be evm or svm");
         }
         self.optional_text("native_symbol", chain.native_symbol.as_ref());
         self.url("explorer_url", chain.explorer_url.as_ref());
-        self.number("block_time_seconds", chain.block_time_seconds, 0.0, 1e6);
+        self.number("block_time_seconds", chain.block_time_seconds, 0.0..=1e6, Unit::Seconds);
         self.optional_text("rationale", chain.rationale.as_ref());
         let profiled = [
             chain.bridge_centralization,
@@ -121,9 +136,8 @@ impl Check {
             chain.validator_set_size_score,
             chain.chain_age_score,
         ];
-        if chain.is_settlement && profiled.iter().any(Option::is_some) {
-            self.wrong("is_settlement", "must be false if a sub-score is given");
-        }
+        let is_plain = !chain.is_settlement || profiled.iter().all(Option::is_none);
+        self.must("is_settlement", is_plain, "must be false if a sub-score is given");
     }
 
     fn protocol(&mut self, protocol: &Protocol) {
@@ -141,22 +155,11 @@ impl Check {
         self.texts("auditors", &protocol.auditors);
         self.amount("bounty_usd", protocol.bounty_usd);
         self.amount("tvl_usd", protocol.tvl_usd);
-        if protocol.audits.is_some_and(|audits| audits > 1_000) {
-            self.wrong("audits", "must be at most 1000");
-        }
-        if protocol.audits.unwrap_or(0) == 0 && protocol.newest_audit_at.is_some() {
-            self.wrong("newest_audit_at", "is allowed only if audits is at least 1");
-        }
-        let mut named = BTreeSet::new();
-        for dependency in protocol.dependencies.iter().flatten() {
-            self.slug("dependencies", dependency);
-            if *dependency == protocol.id || !named.insert(dependency) {
-                self.wrong(
-                    "dependencies",
-                    format!("must not contain {dependency:?}, which is the protocol itself or occurs twice"),
-                );
-            }
-        }
+        self.whole("audits", protocol.audits, 0..=1_000, Unit::One);
+        let is_audited = protocol.audits.unwrap_or(0) > 0;
+        let allowed = is_audited || protocol.newest_audit_at.is_none();
+        self.must("newest_audit_at", allowed, "is allowed only if audits is at least 1");
+        self.others("dependencies", &protocol.id, protocol.dependencies.iter().flatten());
         let fields =
             ["version_deployed_at", "audits", "newest_audit_at", "bounty_usd", "tvl_usd", "strategy", "dependencies"];
         self.evidence(&protocol.evidence, &fields);
@@ -171,18 +174,14 @@ impl Check {
         self.url("logo_url", curator.logo_url.as_ref());
         self.url("website_url", curator.website_url.as_ref());
         self.url("twitter_url", curator.twitter_url.as_ref());
-        if let Some(canonical) = &curator.canonical_id {
-            self.slug("canonical_id", canonical);
-        }
+        self.optional_slug("canonical_id", curator.canonical_id.as_ref());
     }
 
     fn asset(&mut self, asset: &mut Asset) {
         self.header(asset.observed_at, &asset.source);
         asset.discovered_at = asset.observed_at;
         self.slug("id", &asset.id);
-        if let Some(address) = &mut asset.address {
-            self.address("address", address);
-        }
+        self.optional_address("address", asset.address.as_mut());
         self.text("symbol", &asset.symbol);
         self.optional_text("name", asset.name.as_ref());
         self.texts("tags", &asset.tags);
@@ -190,18 +189,24 @@ impl Check {
         if let Some(issuer) = &asset.issuer {
             self.issuer(issuer);
         }
-        if let Some(product) = &asset.product_candidate {
-            self.slug("product_candidate", product);
-        }
-        if asset.lockup_days > 36_500 {
-            self.wrong("lockup_days", "must be at most 36500");
-        }
+        self.optional_slug("product_candidate", asset.product_candidate.as_ref());
+        self.whole("lockup_days", Some(asset.lockup_days), 0..=36_500, Unit::Days);
+        self.optional_slug("underlying", asset.underlying.as_ref());
+        self.must("underlying", asset.underlying.as_ref() != Some(&asset.id), "must not be the asset itself");
+        self.others("dependency_chain", &asset.id, &asset.dependency_chain);
+    }
+
+    /// Slugs of other rows of the same kind. A fault names the list.
+    fn others<'a>(&mut self, field: &str, own: &str, ids: impl IntoIterator<Item = &'a String>) {
+        self.rule(&format!("{field}[]"), || Rule::Form(&rule::SLUG));
+        self.rule(field, || Rule::Must("must name each at most once, and not the row itself".to_owned()));
         let mut named = BTreeSet::new();
-        let below = asset.underlying.iter().map(|id| ("underlying", id));
-        for (field, id) in below.chain(asset.dependency_chain.iter().map(|id| ("dependency_chain", id))) {
-            self.slug(field, id);
-            if *id == asset.id || !named.insert((field, id)) {
-                self.wrong(field, format!("must not contain {id:?}, which is the asset itself or occurs twice"));
+        for id in ids {
+            if !rule::SLUG.holds(id) {
+                self.wrong(field, rule::SLUG.must);
+            }
+            if id == own || !named.insert(id) {
+                self.wrong(field, format!("must not contain {id:?}, which is the row itself or occurs twice"));
             }
         }
     }
@@ -209,27 +214,42 @@ impl Check {
     fn review(&mut self, review: &AssetReview) {
         self.header(review.observed_at, &review.source);
         self.slug("asset_id", &review.asset_id);
+        self.rule("dimensions", || Rule::Names(Dimension::ALL.iter().map(|dimension| dimension.as_str()).collect()));
         for name in review.dimensions.keys().filter(|name| name.parse::<Dimension>().is_err()) {
             self.wrong(format!("dimensions.{name}"), "is not a dimension");
         }
         self.optional_text("reviewed_by", review.reviewed_by.as_ref());
         self.optional_text("reviewer", review.reviewer.as_ref());
-        if review.last_refresh_at.is_some_and(|refreshed| refreshed > review.observed_at) {
-            self.wrong("last_refresh_at", "must not be after observed_at");
-        }
-        if review.backing_profile.is_some_and(|profile| backing(&profile).is_none()) {
-            self.wrong("backing_profile", "has a percentage that is out of range");
+        self.not_later("last_refresh_at", review.last_refresh_at, review.observed_at);
+        self.rule("backing_profile", || Rule::Must("must have shares that sum to 100 percent".to_owned()));
+        if let Some(profile) = &review.backing_profile {
+            for (field, share) in [
+                ("offchain_pct", profile.offchain_pct),
+                ("crypto_exogenous_pct", profile.crypto_exogenous_pct),
+                ("crypto_endogenous_pct", profile.crypto_endogenous_pct),
+                ("delta_hedge_pct", profile.delta_hedge_pct),
+            ] {
+                self.number(&format!("backing_profile.{field}"), Some(share), 0.0..=f64::MAX, Unit::Percent);
+            }
+            if backing(profile).is_none() {
+                self.wrong("backing_profile", "has a percentage that is out of range");
+            }
         }
         if let Some(institutional) = &review.institutional {
             self.institutional(institutional);
         }
         self.provenance(&review.data_provenance);
-        if !review.hard_fail_events.is_sorted_by_key(|event| event.at) {
-            self.wrong("hard_fail_events", "must be in chronological order");
-        }
+        let is_sorted = review.hard_fail_events.is_sorted_by_key(|event| event.at);
+        self.must("hard_fail_events", is_sorted, "must be in chronological order");
         for (number, lifted) in review.hard_fail_overrides.iter().enumerate() {
+            let field = format!("hard_fail_overrides[{number}]");
+            self.text(&format!("{field}.preparer"), &lifted.preparer);
+            self.text(&format!("{field}.approver"), &lifted.approver);
+            self.text(&format!("{field}.reason"), &lifted.reason);
+            let rule = "must have another approver than the preparer, and expire after observed_at";
+            self.rule(&field, || Rule::Must(rule.to_owned()));
             if let Err(error) = lifted.decision(review.observed_at) {
-                self.wrong(format!("hard_fail_overrides[{number}]"), error.to_string());
+                self.wrong(field, error.to_string());
             }
         }
     }
@@ -245,21 +265,13 @@ impl Check {
         self.text("name", &vault.name);
         self.optional_text("symbol", vault.symbol.as_ref());
         self.optional_text("asset_symbol", vault.asset_symbol.as_ref());
-        if let Some(address) = &mut vault.asset_address {
-            self.address("asset_address", address);
-        }
-        if vault.asset_decimals.is_some_and(|decimals| decimals > 255) {
-            self.wrong("asset_decimals", "must be at most 255");
-        }
-        if let Some(curator) = &vault.curator_id {
-            self.slug("curator_id", curator);
-        }
-        if vault.timelock_seconds.is_some_and(|seconds| i64::try_from(seconds).is_err()) {
-            self.wrong("timelock_seconds", "must be at most 2^63 - 1");
-        }
+        self.optional_address("asset_address", vault.asset_address.as_mut());
+        self.whole("asset_decimals", vault.asset_decimals, 0..=255, Unit::One);
+        self.optional_slug("curator_id", vault.curator_id.as_ref());
+        self.whole("timelock_seconds", vault.timelock_seconds, 0..=i64::MAX.into(), Unit::Seconds);
         self.signing("signers", vault.signers);
-        self.number("management_fee", vault.management_fee, 0.0, 1.0);
-        self.number("performance_fee", vault.performance_fee, 0.0, 1.0);
+        self.number("management_fee", vault.management_fee, 0.0..=1.0, Unit::FractionAYear);
+        self.fraction("performance_fee", vault.performance_fee);
         self.texts("tags", &vault.tags);
         self.texts("flags", &vault.flags);
         let fields = [
@@ -276,24 +288,30 @@ impl Check {
     }
 
     fn signing(&mut self, field: &str, signers: Option<Signing>) {
-        if let Some(Signing::Keys(SignerSet { threshold, owners })) = signers
-            && (threshold == 0 || threshold > owners || owners > 10_000)
-        {
-            self.wrong(field, "the threshold must be at least 1 and at most the number of owners");
-        }
+        let is_possible = |signers| match signers {
+            Signing::Keys(SignerSet { threshold, owners }) => {
+                threshold > 0 && threshold <= owners && owners <= MAX_OWNERS
+            }
+            Signing::Word(_) => true,
+        };
+        self.must(
+            field,
+            signers.is_none_or(is_possible),
+            format_args!("must have a threshold from 1 to the number of owners, and at most {MAX_OWNERS} owners"),
+        );
     }
 
     fn state(&mut self, state: &mut VaultState) {
         self.header(state.observed_at, &state.source);
         self.vault_id("vault_id", &mut state.vault_id);
         self.amount("tvl_usd", state.tvl_usd);
-        self.number("tvl_native", state.tvl_native, 0.0, f64::MAX);
+        self.number("tvl_native", state.tvl_native, 0.0..=f64::MAX, Unit::Units);
         self.rate("base_apr", state.base_apr);
-        self.number("utilization", state.utilization, 0.0, 1e6);
-        self.number("borrow_apr", state.borrow_apr, 0.0, 1e6);
+        self.number("utilization", state.utilization, 0.0..=1e6, Unit::Fraction);
+        self.paid_rate("borrow_apr", state.borrow_apr);
         self.amount("active_loans_usd", state.active_loans_usd);
         self.amount("deposit_capacity_usd", state.deposit_capacity_usd);
-        self.number("price_per_share", state.price_per_share, 0.0, f64::MAX);
+        self.number("price_per_share", state.price_per_share, 0.0..=f64::MAX, Unit::Units);
         self.amount("bad_debt_usd", state.bad_debt_usd);
     }
 
@@ -302,13 +320,10 @@ impl Check {
         self.vault_id("vault_id", &mut reward.vault_id);
         self.text("campaign_id", &reward.campaign_id);
         self.optional_text("token_symbol", reward.token_symbol.as_ref());
-        if let Some(address) = &mut reward.token_address {
-            self.address("token_address", address);
-        }
-        self.number("apr", reward.apr, 0.0, 1e6);
-        if reward.reward_type == RewardType::Points && reward.apr != Some(0.0) {
-            self.wrong("apr", "must be 0 for points, which have no price");
-        }
+        self.optional_address("token_address", reward.token_address.as_mut());
+        self.paid_rate("apr", reward.apr);
+        let is_priced = reward.reward_type != RewardType::Points || reward.apr == Some(0.0);
+        self.must("apr", is_priced, "must be 0 for points, which have no price");
         self.url("source_url", reward.source_url.as_ref());
     }
 }

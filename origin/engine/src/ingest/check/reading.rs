@@ -1,6 +1,7 @@
 //! Checks of what was read on chains.
 
 use super::fields::Check;
+use super::rule::{BLOCK_HASH, CALL_BYTES, EVM_CONTRACT, Rule, Unit, is_hex};
 use rds_facts::{At, ChainCandidate, ChainReading, ChainRetraction, ChainSync, ReadField, Signing};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::status::{BorrowStatus, DepositStatus, WithdrawStatus};
@@ -15,21 +16,24 @@ use serde_json::Value;
 
 /// Maximum calls of one reading.
 const MAX_CALLS: usize = 512;
-/// Maximum characters of a call's data or answer.
-const MAX_CALL_HEX: usize = 32_770;
+
+/// What only a call may have.
+const ONLY_CALLS: &str = "must be absent unless the method is eth_call";
 
 impl Check {
     pub(super) fn chain_reading(&mut self, reading: &mut ChainReading) {
         self.header(reading.observed_at, &reading.source);
         self.vault_id("vault_id", &mut reading.vault_id);
-        if let Some((chain, _)) = VaultId::parse(&reading.vault_id).and_then(|id| id.place())
-            && i64::try_from(chain.0).ok() != Some(reading.chain_id)
-        {
-            self.wrong("chain_id", "must be the chain of the vault");
-        }
-        self.block(reading.block_number, &reading.block_hash);
-        self.calls(&reading.calls, reading.agreed, reading.asked);
+        let chain = VaultId::parse(&reading.vault_id).and_then(|id| id.place());
+        let is_its_chain = chain.is_none_or(|(chain, _)| i64::try_from(chain.0).ok() == Some(reading.chain_id));
+        self.must("chain_id", is_its_chain, "must be the chain of the vault");
+        self.block("", reading.block_number, &reading.block_hash);
+        self.calls("", &reading.calls, reading.agreed, reading.asked);
+        self.rule("value", || Rule::Must("must have the type and the bounds of the field".to_owned()));
+        // These rules are those of one field only.
+        let rules = self.rules.take();
         self.read_value(reading.field, &reading.value);
+        self.rules = rules;
         // The evidence of a deployment names the block whose time it is.
         if reading.field == ReadField::DeployedAt
             && At::deserialize(&reading.value).is_ok_and(|at| at != reading.observed_at)
@@ -40,7 +44,7 @@ impl Check {
 
     pub(super) fn chain_sync(&mut self, sync: &mut ChainSync) {
         self.header(sync.observed_at, &sync.source);
-        self.block(sync.block_number, &sync.block_hash);
+        self.block("", sync.block_number, &sync.block_hash);
         for (at, factory) in sync.factories.iter_mut().enumerate() {
             self.address(&format!("factories[{at}]"), factory);
         }
@@ -49,10 +53,8 @@ impl Check {
 
     pub(super) fn chain_retraction(&mut self, retraction: &ChainRetraction) {
         self.header(retraction.observed_at, &retraction.source);
-        if retraction.from_block < 0 {
-            self.wrong("from_block", "must be at least 0");
-        }
-        self.block(0, &retraction.block_hash);
+        self.count("from_block", Some(retraction.from_block));
+        self.form("block_hash", &BLOCK_HASH, &retraction.block_hash);
         self.text("reason", &retraction.reason);
     }
 
@@ -63,71 +65,48 @@ impl Check {
         self.optional_text("name", candidate.name.as_ref());
         self.optional_text("symbol", candidate.symbol.as_ref());
         self.optional_text("asset_symbol", candidate.asset_symbol.as_ref());
-        if candidate.asset_decimals > 255 {
-            self.wrong("asset_decimals", "must be at most 255");
-        }
-        if candidate.block_number < 0 {
-            self.wrong("block_number", "must be at least 0");
-        }
+        self.whole("asset_decimals", Some(candidate.asset_decimals), 0..=255, Unit::One);
+        self.count("block_number", Some(candidate.block_number));
     }
 
     pub(super) fn evidence_of_chain(&mut self, evidence: &ChainEvidence) {
-        let number = i64::try_from(evidence.block_number).unwrap_or(-1);
-        self.block(number, &evidence.block_hash);
-        self.calls(&evidence.calls, evidence.agreed, evidence.asked);
+        self.block("evidence.", evidence.block_number, &evidence.block_hash);
+        self.calls("evidence.", &evidence.calls, evidence.agreed, evidence.asked);
     }
 
-    fn block(&mut self, number: i64, hash: &str) {
-        if number < 0 {
-            self.wrong("block_number", "must be at least 0");
-        }
-        if !is_hex(hash) || hash.len() != 66 {
-            self.wrong("block_hash", "must be 0x and 64 lower-case hex digits");
-        }
+    /// `at` is the path of the object with the fields, with a dot at its end.
+    fn block(&mut self, at: &str, number: impl Into<i128>, hash: &str) {
+        self.count(&format!("{at}block_number"), Some(number));
+        self.form(&format!("{at}block_hash"), &BLOCK_HASH, hash);
     }
 
-    fn calls(&mut self, calls: &[ChainCall], agreed: u32, asked: u32) {
-        if calls.is_empty() || calls.len() > MAX_CALLS {
-            self.wrong("calls", format!("must have 1 to {MAX_CALLS} entries"));
-        }
+    fn calls(&mut self, at: &str, calls: &[ChainCall], agreed: u32, asked: u32) {
+        self.entries(&format!("{at}calls"), calls.len(), 1..=MAX_CALLS);
         for (place, call) in calls.iter().enumerate() {
-            self.call(&format!("calls[{place}]"), call);
+            self.call(&format!("{at}calls[{place}]"), call);
         }
-        if agreed == 0 || agreed > asked {
-            self.wrong("agreed", "must be at least 1 and at most asked");
-        }
+        self.must(&format!("{at}agreed"), (1..=asked).contains(&agreed), "must be at least 1 and at most asked");
     }
 
     fn call(&mut self, field: &str, call: &ChainCall) {
-        if !is_hex(&call.contract) || call.contract.len() != 42 {
-            self.wrong(format!("{field}.contract"), "must be 0x and 40 lower-case hex digits");
-        }
-        let texts = [("data", call.data.as_deref()), ("answer", call.answer.as_deref())];
-        for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text?))) {
-            if !is_hex(text) || text.len() > MAX_CALL_HEX {
-                self.wrong(format!("{field}.{name}"), "must be 0x and lower-case hex digits, at most 16 KiB");
-            }
-        }
-        if call.data.is_some() == (call.method == CallMethod::Code) {
-            self.wrong(format!("{field}.data"), "must be null for eth_getCode, and only then");
-        }
-        if call.gas.is_some_and(|gas| !(1..=MAX_CALL_GAS).contains(&gas)) {
-            self.wrong(format!("{field}.gas"), format!("must be from 1 to {MAX_CALL_GAS}"));
-        }
+        self.form(&format!("{field}.contract"), &EVM_CONTRACT, &call.contract);
+        self.optional_form(&format!("{field}.data"), &CALL_BYTES, call.data.as_ref());
+        self.optional_form(&format!("{field}.answer"), &CALL_BYTES, call.answer.as_ref());
+        let is_code = call.method == CallMethod::Code;
+        let has_data = call.data.is_some() != is_code;
+        self.must(&format!("{field}.data"), has_data, "must be null for eth_getCode, and only then");
+        let (gas, overrides) = (format!("{field}.gas"), format!("{field}.overrides"));
+        self.whole(&gas, call.gas, 1..=MAX_CALL_GAS.into(), Unit::One);
         let is_call = call.method == CallMethod::Call;
-        if !is_call && call.gas.is_some() {
-            self.wrong(format!("{field}.gas"), "must be absent unless the method is eth_call");
-        }
-        if !is_call && !call.overrides.is_empty() {
-            self.wrong(format!("{field}.overrides"), "must be absent unless the method is eth_call");
-        }
-        if call.overrides.len() > MAX_OVERRIDDEN_ACCOUNTS {
-            let most = format!("must have at most {MAX_OVERRIDDEN_ACCOUNTS} accounts");
-            return self.wrong(format!("{field}.overrides"), most);
+        self.must(&gas, is_call || call.gas.is_none(), ONLY_CALLS);
+        self.must(&overrides, is_call || call.overrides.is_empty(), ONLY_CALLS);
+        if !self.entries(&overrides, call.overrides.len(), 0..=MAX_OVERRIDDEN_ACCOUNTS) {
+            return;
         }
         for (address, account) in &call.overrides {
-            if !is_hex(address) || address.len() != 42 {
-                self.wrong(format!("{field}.overrides"), "must be by address: 0x and 40 lower-case hex digits");
+            let is_address = EVM_CONTRACT.holds(address);
+            self.must(&overrides, is_address, "must be by address: 0x and 40 lower-case hex digits");
+            if !is_address {
                 continue;
             }
             self.account_override(&format!("{field}.overrides.{address}"), account);
@@ -135,17 +114,16 @@ impl Check {
     }
 
     fn account_override(&mut self, field: &str, account: &AccountOverride) {
-        if let Some(code) = &account.code
-            && (!is_hex(code) || code.len() % 2 != 0 || code.len() > 2 + 2 * MAX_OVERRIDING_CODE)
-        {
-            self.wrong(format!("{field}.code"), "must be 0x and whole bytes in lower-case hex digits, at most 24 KiB");
-        }
-        let words = &account.state_diff;
-        if words.len() > MAX_OVERRIDDEN_WORDS {
-            self.wrong(format!("{field}.stateDiff"), format!("must have at most {MAX_OVERRIDDEN_WORDS} slots"));
-        } else if words.iter().flat_map(|(slot, word)| [slot, word]).any(|word| !is_hex(word) || word.len() != 66) {
-            let rule = "must have slots and words of 0x and 64 lower-case hex digits";
-            self.wrong(format!("{field}.stateDiff"), rule);
+        let is_code = |code: &String| is_hex(code) && code.len() % 2 == 0 && code.len() <= 2 + 2 * MAX_OVERRIDING_CODE;
+        self.must(
+            &format!("{field}.code"),
+            account.code.as_ref().is_none_or(is_code),
+            "must be 0x and whole bytes in lower-case hex digits, at most 24 KiB",
+        );
+        let (field, words) = (format!("{field}.stateDiff"), &account.state_diff);
+        if self.entries(&field, words.len(), 0..=MAX_OVERRIDDEN_WORDS) {
+            let are_words = words.iter().flat_map(|(slot, word)| [slot, word]).all(|word| BLOCK_HASH.holds(word));
+            self.must(&field, are_words, "must have slots and words of 0x and 64 lower-case hex digits");
         }
     }
 
@@ -163,9 +141,7 @@ impl Check {
             F::IsImmutable | F::IsShutdown | F::NeedsRiskReview => drop(self.typed::<bool>(value, "a boolean")),
             F::TimelockSeconds => {
                 let seconds = self.typed::<u64>(value, "a number of seconds");
-                if seconds.is_some_and(|seconds| i64::try_from(seconds).is_err()) {
-                    self.wrong("value", "must be at most 2^63 - 1");
-                }
+                self.whole("value", seconds, 0..=i64::MAX.into(), Unit::Seconds);
             }
             F::Signers => {
                 let signers = self.typed::<Signing>(value, "immutable, dao, eoa or a threshold with owners");
@@ -181,7 +157,7 @@ impl Check {
             }
             F::TvlNative | F::PricePerShare => {
                 let amount = self.typed(value, "a number");
-                self.number("value", amount, 0.0, f64::MAX);
+                self.number("value", amount, 0.0..=f64::MAX, Unit::Units);
             }
             F::BaseApr => {
                 let rate = self.typed(value, "a number");
@@ -189,7 +165,7 @@ impl Check {
             }
             F::Utilization | F::BorrowApr => {
                 let fraction = self.typed(value, "a number");
-                self.number("value", fraction, 0.0, 1e6);
+                self.number("value", fraction, 0.0..=1e6, Unit::Fraction);
             }
         }
     }
@@ -201,9 +177,4 @@ impl Check {
         }
         typed
     }
-}
-
-fn is_hex(text: &str) -> bool {
-    let digits = text.strip_prefix("0x");
-    digits.is_some_and(|digits| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
 }

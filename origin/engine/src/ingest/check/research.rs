@@ -1,7 +1,7 @@
 //! Checks of external research: figures agree with each other, and every finding states its method and weaknesses.
 
 use super::fields::Check;
-use crate::attestation;
+use super::rule::{HASH, Rule};
 use crate::ingest::observation;
 use rds_facts::{
     ExternalBacktest, ExternalClaim, ExternalFigure, ExternalReport, Finding, ResearchPrediction, ResearchRecord,
@@ -24,9 +24,8 @@ impl Check {
         let named = given.chain_ids.len();
         given.chain_ids.sort_unstable();
         given.chain_ids.dedup();
-        if given.chain_ids.len() < named {
-            self.wrong("chain_ids", "must not name a chain twice");
-        }
+        self.must("chain_ids", given.chain_ids.len() == named, "must not name a chain twice");
+        self.rule("body", || Rule::Must("must be what the list named in record takes".to_owned()));
         match Finding::read(given.record, &given.body) {
             Ok(Finding::Report(report)) => self.report(&report),
             Ok(Finding::Claim(claim)) => self.claim(&claim),
@@ -50,16 +49,14 @@ impl Check {
 
     fn version(&mut self, version: &str) {
         self.text("model_version", version);
-        if version.chars().count() > MAX_VERSION {
-            self.wrong("model_version", format!("must have at most {MAX_VERSION} characters"));
-        }
+        self.max_chars("model_version", version, MAX_VERSION);
     }
 
     fn report(&mut self, report: &ExternalReport) {
         self.text("body.summary", &report.summary);
         self.method(&report.method, &report.weaknesses);
-        self.at_most("body.figures", report.figures.len(), MAX_ITEMS);
-        self.at_most("body.backtests", report.backtests.len(), MAX_ITEMS);
+        self.entries("body.figures", report.figures.len(), 0..=MAX_ITEMS);
+        self.entries("body.backtests", report.backtests.len(), 0..=MAX_ITEMS);
         for (place, figure) in report.figures.iter().enumerate() {
             self.figure(&format!("body.figures[{place}]"), figure);
         }
@@ -85,71 +82,62 @@ impl Check {
         self.part_of("body.loss_groups", found.loss_groups, "losses", found.losses);
         self.part_of("body.distinct_values", found.distinct_values, "samples", found.samples);
         self.part_of("body.repeated", found.repeated, "unobserved", found.unobserved);
-        if (found.from.is_some(), found.to.is_some()) != (found.samples > 0, found.samples > 0) {
-            self.wrong("body.from", "must be present, like body.to, exactly when body.samples is above 0");
-        }
-        if found.from > found.to {
-            self.wrong("body.to", "must not be before body.from");
-        }
-        if found.to.is_some_and(|to| self.observed_at.is_some_and(|observed| to > observed)) {
-            self.wrong("body.to", "must not be after observed_at");
-        }
+        self.must(
+            "body.from",
+            (found.from.is_some(), found.to.is_some()) == (found.samples > 0, found.samples > 0),
+            "must be present, like body.to, exactly when body.samples is above 0",
+        );
+        self.must("body.to", found.from <= found.to, "must not be before body.from");
+        let is_later = found.to.is_some_and(|to| self.observed_at.is_some_and(|observed| to > observed));
+        self.must("body.to", !is_later, "must not be after observed_at");
         let has_both_sides = 0 < found.losses && found.losses < found.samples;
-        if found.auc.is_some() != has_both_sides {
-            self.wrong("body.auc", "must be present exactly when some samples are losses and others are not");
-        }
+        self.must(
+            "body.auc",
+            found.auc.is_some() == has_both_sides,
+            "must be present exactly when some samples are losses and others are not",
+        );
         let [auc, low, high] = [found.auc, found.auc_low, found.auc_high].map(|share| share.map(|share| share.0));
         let is_ordered = match (low, auc, high) {
             (Some(low), Some(auc), Some(high)) => low <= auc && auc <= high,
             (None, _, None) => true,
             _ => false,
         };
-        if !is_ordered {
-            self.wrong(
-                "body.auc_low",
-                "must be given together with body.auc_high, with body.auc between them, or both must be absent",
-            );
-        }
+        self.must(
+            "body.auc_low",
+            is_ordered,
+            "must be given together with body.auc_high, with body.auc between them, or both must be absent",
+        );
         let tiers: BTreeSet<Tier> = found.bands.iter().map(|band| band.tier).collect();
         let sum = |of: fn(u64, u64) -> u64| {
             found.bands.iter().fold(0_u64, |sum, band| sum.saturating_add(of(band.samples, band.losses)))
         };
         let sums = (sum(|samples, _| samples), sum(|_, losses| losses));
-        if found.bands.len() != Tier::ALL.len() || tiers.len() != Tier::ALL.len() {
-            self.wrong("body.bands", "must name every tier once");
-        } else if sums != (found.samples, found.losses) {
-            self.wrong("body.bands", "must add up to body.samples and body.losses");
-        }
+        let are_all = found.bands.len() == Tier::ALL.len() && tiers.len() == Tier::ALL.len();
+        self.must("body.bands", are_all, "must name every tier once");
+        let is_sum = !are_all || sums == (found.samples, found.losses);
+        self.must("body.bands", is_sum, "must add up to body.samples and body.losses");
         for (place, band) in found.bands.iter().enumerate() {
             self.part_of(&format!("body.bands[{place}].losses"), band.losses, "samples", band.samples);
         }
-        if attestation::bytes::<32>(&found.samples_hash).is_none() {
-            self.wrong("body.samples_hash", "must be 64 lower-case hex digits");
-        }
+        self.form("body.samples_hash", &HASH, &found.samples_hash);
     }
 
     fn figure(&mut self, at: &str, figure: &ExternalFigure) {
         self.text(&format!("{at}.name"), &figure.name);
-        if let Some(of) = figure.of {
-            self.part_of(&format!("{at}.count"), figure.count, "of", of);
-        }
+        self.part_of(&format!("{at}.count"), figure.count, "of", figure.of.unwrap_or(figure.count));
     }
 
     /// A finding must state its method and at least one weakness.
     fn method(&mut self, method: &str, weaknesses: &[String]) {
         self.text("body.method", method);
-        self.at_most("body.weaknesses", weaknesses.len(), MAX_ITEMS);
-        if weaknesses.is_empty() {
-            self.wrong("body.weaknesses", "must have at least one entry");
-        }
+        self.entries("body.weaknesses", weaknesses.len(), 1..=MAX_ITEMS);
         self.texts("body.weaknesses", weaknesses);
     }
 
     fn part_of(&mut self, field: &str, part: u64, name: &str, whole: u64) {
-        if part > whole {
-            self.wrong(field, format!("must be at most {name} ({whole})"));
-        }
+        self.must(field, part <= whole, format_args!("must be at most {name}"));
         // The service sums these numbers as signed 64-bit integers.
+        self.count(field, Some(part));
         if i64::try_from(whole).is_err() {
             self.wrong(field, format!("is invalid, because {name} is above {}", i64::MAX));
         }

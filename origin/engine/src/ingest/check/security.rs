@@ -1,6 +1,7 @@
 //! Checks of rows of the security registry, loss cases and signals.
 
 use super::fields::Check;
+use super::rule::Unit;
 use rds_facts::{LossCase, SecurityReport, SignalReport, security_event_id};
 use rds_shared::model::ids::Address;
 use rds_shared::model::loss::LossBasis;
@@ -20,13 +21,11 @@ impl Check {
         report.id = security_event_id(&report.source, &report.source_id);
         self.text("title", &report.title);
         self.optional_text("description", report.description.as_ref());
-        if let Some(protocol_id) = &report.protocol_id {
-            self.slug("protocol_id", protocol_id);
-        }
+        self.optional_slug("protocol_id", report.protocol_id.as_ref());
         for (field, accounts) in [("attackers", &mut report.attackers), ("victims", &mut report.victims)] {
-            self.at_most(field, accounts.len(), MAX_ENTRIES);
+            self.entries(field, accounts.len(), 0..=MAX_ENTRIES);
+            self.texts(field, &*accounts);
             for account in accounts {
-                self.text(field, account);
                 // Accounts on chains that are not tracked may have other formats and are stored as given.
                 if let Some((_, address)) = Address::parse_any(account) {
                     *account = address.into_string();
@@ -34,17 +33,13 @@ impl Check {
             }
         }
         for (field, count) in [("confirmations", report.confirmations), ("disconfirmations", report.disconfirmations)] {
-            if i32::try_from(count).is_err() {
-                self.wrong(field, format!("must be at most {}", i32::MAX));
-            }
+            self.whole(field, Some(count), 0..=i32::MAX.into(), Unit::One);
         }
         self.optional_text("tx_hash", report.tx_hash.as_ref());
         self.url("native_url", report.native_url.as_ref());
-        self.at_most("links", report.links.len(), MAX_ENTRIES);
+        self.entries("links", report.links.len(), 0..=MAX_ENTRIES);
         self.references(&report.links);
-        if report.attacked_at > report.observed_at {
-            self.wrong("attacked_at", "must not be after observed_at");
-        }
+        self.not_later("attacked_at", report.attacked_at, report.observed_at);
     }
 
     pub(super) fn loss_case(&mut self, case: &LossCase) {
@@ -63,33 +58,32 @@ impl Check {
         ] {
             self.optional_text(field, text.as_ref());
         }
-        if let Some(protocol_id) = &case.protocol_id {
-            self.slug("protocol_id", protocol_id);
-        }
+        self.optional_slug("protocol_id", case.protocol_id.as_ref());
         let is_figure = !matches!(case.loss_basis, LossBasis::Doubtful | LossBasis::NotStated);
-        if is_figure != case.loss_usd.is_some() {
-            self.wrong("loss_usd", "must be present exactly when loss_basis is stated, unit_assumed or partial");
-        }
-        self.at_most("chain_ids", case.chain_ids.len(), MAX_ENTRIES);
-        if case.chain_ids.iter().collect::<BTreeSet<_>>().len() != case.chain_ids.len() {
-            self.wrong("chain_ids", "must not name a chain twice");
-        }
-        self.at_most("tx_hashes", case.tx_hashes.len(), MAX_ENTRIES);
+        self.must(
+            "loss_usd",
+            is_figure == case.loss_usd.is_some(),
+            "must be present exactly when loss_basis is stated, unit_assumed or partial",
+        );
+        self.entries("chain_ids", case.chain_ids.len(), 0..=MAX_ENTRIES);
+        let chains: BTreeSet<_> = case.chain_ids.iter().collect();
+        self.must("chain_ids", chains.len() == case.chain_ids.len(), "must not name a chain twice");
+        self.entries("tx_hashes", case.tx_hashes.len(), 0..=MAX_ENTRIES);
         self.texts("tx_hashes", &case.tx_hashes);
-        self.at_most("links", case.links.len(), MAX_ENTRIES);
+        self.entries("links", case.links.len(), 0..=MAX_ENTRIES);
         self.references(&case.links);
-        if case.attacked_at > case.observed_at {
-            self.wrong("attacked_at", "must not be after observed_at");
-        }
+        self.not_later("attacked_at", case.attacked_at, case.observed_at);
         if let Some(contamination) = &case.contamination {
             self.text("contamination.reason", &contamination.reason);
             self.optional_text("contamination.verified_by", contamination.verified_by.as_ref());
         }
         self.optional_text("security_source", case.security_source.as_ref());
         self.optional_text("security_source_id", case.security_source_id.as_ref());
-        if case.security_source.is_some() != case.security_source_id.is_some() {
-            self.wrong("security_source_id", "must be present exactly when security_source is");
-        }
+        self.must(
+            "security_source_id",
+            case.security_source.is_some() == case.security_source_id.is_some(),
+            "must be present exactly when security_source is",
+        );
     }
 
     pub(super) fn signal(&mut self, signal: &mut SignalReport) {
@@ -97,7 +91,7 @@ impl Check {
         self.slug("signal_key", &signal.signal_key);
         self.text("title", &signal.title);
         self.slug("category", &signal.category);
-        self.number("significance", Some(signal.significance), 0.0, 1.0);
+        self.fraction("significance", Some(signal.significance));
         for (field, text) in [
             ("severity_reason", &signal.severity_reason),
             ("summary", &signal.summary),
@@ -108,11 +102,11 @@ impl Check {
         }
         self.url("url", signal.url.as_ref());
         self.url("source_url", signal.source_url.as_ref());
-        self.at_most("article_urls", signal.article_urls.len(), MAX_ENTRIES);
+        self.entries("article_urls", signal.article_urls.len(), 0..=MAX_ENTRIES);
         for (place, url) in signal.article_urls.iter().enumerate() {
             self.url(&format!("article_urls[{place}]"), Some(url));
         }
-        self.at_most("entities", signal.entities.len(), MAX_ENTRIES);
+        self.entries("entities", signal.entities.len(), 0..=MAX_ENTRIES);
         for (place, entity) in signal.entities.iter_mut().enumerate() {
             let field = |name: &str| format!("entities[{place}].{name}");
             self.slug(&field("kind"), &entity.kind);
@@ -120,29 +114,21 @@ impl Check {
             self.text(&field("label"), &entity.label);
             entity.fold();
         }
+        self.entries("given_vaults", signal.given_vaults.as_ref().map_or(0, Vec::len), 0..=MAX_VAULTS);
         let vaults = signal.given_vaults.iter_mut().flatten();
         let mut named = BTreeSet::new();
         for (place, vault) in vaults.enumerate() {
             let field = format!("given_vaults[{place}].vault_id");
             self.vault_id(&field, &mut vault.vault_id);
-            if !named.insert(vault.vault_id.clone()) {
-                self.wrong(field, "must not occur twice");
-            }
+            self.must(&field, named.insert(vault.vault_id.clone()), "must not occur twice");
         }
-        self.at_most("given_vaults", named.len(), MAX_VAULTS);
-        if i32::try_from(signal.breach_count).is_err() {
-            self.wrong("breach_count", format!("must be at most {}", i32::MAX));
-        }
-        if signal.published_at > signal.observed_at {
-            self.wrong("published_at", "must not be after observed_at");
-        }
+        self.whole("breach_count", Some(signal.breach_count), 0..=i32::MAX.into(), Unit::One);
+        self.not_later("published_at", signal.published_at, signal.observed_at);
         signal.complete();
     }
 
     fn source_id(&mut self, source: &str, source_id: &str) {
         self.text("source_id", source_id);
-        if source.chars().count() > SOURCE_CHARS {
-            self.wrong("source", format!("must have at most {SOURCE_CHARS} characters"));
-        }
+        self.max_chars("source", source, SOURCE_CHARS);
     }
 }

@@ -6,6 +6,7 @@ pub mod fail_safe_closed;
 pub mod fail_safe_routes;
 pub mod faults;
 pub mod metrics;
+pub mod migrations;
 pub mod openapi;
 pub mod operator_verbs;
 pub mod parameters;

@@ -11,10 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Files with placeholders that functions fill in, each with the tests that run the resulting statements.
-const BUILT: [(&str, &str); 13] = [
+const BUILT: [(&str, &str); 14] = [
     ("store/src/events/places.rs", "events::feed"),
     ("store/src/ingest/facts.rs", "ingest::batches, with every kind of fact"),
     ("store/src/ingest/readings.rs", "ingest::chain_readings"),
+    ("store/src/migrate.rs", "service::migrations"),
     ("store/src/push/journal/retention.rs", "push::journal_retention"),
     ("store/src/push/journal/step.rs", "push::journal_restores"),
     ("store/src/research/facts.rs", "research::runs"),

@@ -6,6 +6,7 @@ mod baskets;
 mod chain;
 mod credentials;
 mod doctor;
+mod drill;
 mod edge;
 mod events;
 mod evidence;
@@ -28,8 +29,7 @@ use clap::{Args, Parser, Subcommand};
 use rds_engine::clock::Clock;
 use rds_shared::access::Plan;
 use rds_simulate::Options;
-use rds_store::push::journal as numbers;
-use rds_store::push::journal::Cause;
+use rds_store::push::journal::{self as numbers, Cause};
 use rds_store::{self as store, Db};
 use serde::Serialize;
 use std::fmt::Display;
@@ -56,6 +56,8 @@ enum Command {
     Migrate,
     /// Check configuration, database, schema and credentials; print one line for each check.
     Doctor,
+    /// Restore the newest backup into a database of its own, verify it, and drop it.
+    Drill(drill::Drill),
     /// Import the data sets in a folder.
     Import(Import),
     /// Ingest observations, one JSON object a line; all of them or none.
@@ -262,6 +264,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve => serve::serve().await?,
         Command::Doctor => return Ok(doctor::doctor(out).await),
+        Command::Drill(command) => return Ok(drill::run(command, out).await),
         Command::Migrate => facts::migrate(&database().await?, out).await?,
         Command::Evidence(command) => return evidence::run(command, out).await,
         Command::Chain(chain::Chain::Check(files)) => return chain::check(files, out).await,
@@ -278,7 +281,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
     }
     match verb {
         // `dispatch` handles these.
-        Command::Serve | Command::Doctor | Command::Migrate | Command::Evidence(_) => {}
+        Command::Serve | Command::Doctor | Command::Drill(_) | Command::Migrate | Command::Evidence(_) => {}
         Command::Import(Import { dir, only }) => facts::import(db, clock, &dir, only.as_deref(), out).await?,
         Command::Ingest { file } => return facts::ingest(db, clock, &file, out).await,
         Command::Simulate(Simulate { seed, vaults, hours }) => {

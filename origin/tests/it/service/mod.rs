@@ -1,6 +1,7 @@
 //! The service as a whole: fail-safe modes, status, metrics, documents and every route.
 
 pub mod documents;
+pub mod drill;
 pub mod fail_safe;
 pub mod fail_safe_closed;
 pub mod fail_safe_routes;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Files with placeholders that functions fill in, each with the tests that run the resulting statements.
-const BUILT: [(&str, &str); 14] = [
+const BUILT: [(&str, &str); 15] = [
     ("store/src/events/places.rs", "events::feed"),
     ("store/src/ingest/facts.rs", "ingest::batches, with every kind of fact"),
     ("store/src/ingest/readings.rs", "ingest::chain_readings"),
@@ -22,6 +22,7 @@ const BUILT: [(&str, &str); 14] = [
     ("store/src/research/predictions.rs", "research::runs"),
     ("store/src/research/samples.rs", "research::runs"),
     ("store/src/security/signals.rs", "security::signals"),
+    ("store/src/service/drill.rs", "service::drill"),
     ("store/src/vaults/days/mod.rs", "vaults::days"),
     ("store/src/vaults/days/signals.rs", "vaults::days"),
     ("store/src/vaults/days/sql.rs", "vaults::days"),

@@ -23,4 +23,5 @@ pub mod replica;
 pub mod status;
 pub mod stream;
 pub mod telemetry;
+pub mod thinning;
 pub mod webhooks;

@@ -30,6 +30,7 @@ pub mod scoring;
 pub mod security;
 pub mod service;
 mod shared_row;
+pub mod thinning;
 pub mod vaults;
 pub mod webhooks;
 

@@ -14,7 +14,11 @@ import { sharedStack } from './stack.mjs';
 const OTHER_LABELS = ['job', 'mountpoint', 'instance', 'chain', 'operator', 'kind'];
 
 /** Metrics of other exporters on an operator's Prometheus. */
-const FOREIGN_METRICS = ['up', 'probe_success', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes'];
+const FOREIGN_METRICS = [
+  'up', 'probe_success', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes',
+  // Of `rds-origin drill --textfile`.
+  'rds_drill_ok', 'rds_drill_ended_seconds',
+];
 
 const stack = sharedStack();
 const { groups } = parse(readFileSync(join(repository, 'origin/alerts.yml'), 'utf8'));

@@ -3,7 +3,7 @@
 use crate::catalog::LiveCatalog;
 use crate::catalog::histories::Histories;
 use crate::chain::ChainMeters;
-use crate::config::Config;
+use crate::config::{Config, KeepDays};
 use crate::edge_link::outbox::EdgeSeen;
 use crate::graph::Graph;
 use crate::journal::Journal;
@@ -16,6 +16,7 @@ use crate::status::writes::Writes;
 use crate::stream::Streams;
 use crate::stream::delivery::StreamSources;
 use crate::telemetry::AccessLog;
+use crate::thinning::meters::ThinningMeters;
 use crate::traces::Traces;
 use crate::traces::export::Meters;
 use crate::webhooks::{Egress, Webhooks};
@@ -62,6 +63,9 @@ pub struct App {
     pub edge_seen: EdgeSeen,
     /// Seconds between two full score runs; 0 turns scheduled runs off.
     pub score_every_seconds: u32,
+    /// How long histories are kept whole, and what this process has thinned.
+    pub keep_days: KeepDays,
+    pub thinning: ThinningMeters,
     /// The key that signs decisions and basket versions; `None` if none is configured.
     pub signing_key: Option<DecisionKey>,
     /// Creation and delivery of webhooks.
@@ -126,6 +130,8 @@ impl App {
             prover: LegacyKeyVerifier::default(),
             edge_seen: EdgeSeen::default(),
             score_every_seconds: config.score_every_seconds,
+            keep_days: config.keep_days,
+            thinning: ThinningMeters::default(),
             signing_key: config.signing_key.clone(),
             chain_meters: ChainMeters::new(&config.chains),
             chains: config.chains.clone(),
@@ -164,6 +170,7 @@ impl App {
         self.replica.meters.render(&mut page);
         self.chain_meters.write(&mut page);
         self.trace_meters.render(&mut page);
+        self.thinning.render(&mut page);
         page
     }
 

@@ -14,6 +14,7 @@ use crate::panics::{caught, panic_text};
 use crate::replica;
 use crate::status::{sampler, writes};
 use crate::stream::maintenance;
+use crate::thinning;
 use crate::traces::{self, Span};
 use crate::webhooks::{fanout, upkeep};
 use rds_engine::research;
@@ -69,7 +70,7 @@ const RESTART: Duration = Duration::from_secs(1);
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All jobs, each with its name in the log.
-const JOBS: [(&str, Job); 26] = [
+const JOBS: [(&str, Job); 27] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
     ("replica", |app, _| Box::pin(replica::keep_following(&app.catalog, &app.replica))),
     ("database notifications", |app, link| Box::pin(listen(app, link))),
@@ -95,6 +96,7 @@ const JOBS: [(&str, Job); 26] = [
     ("assertions", |app, _| Box::pin(keep_forgetting(app))),
     ("days", |app, _| Box::pin(keep_days(app))),
     ("daily sums", |app, _| Box::pin(keep_summed(app))),
+    ("thinning", |app, _| Box::pin(thinning::keep_thinning(app))),
     ("backlog metrics", |app, _| Box::pin(database_metrics::keep_reading(&app.db, &app.metrics))),
     ("chains", |app, _| Box::pin(chain::keep_reading(app))),
     ("delays", |app, _| Box::pin(process::keep_measuring(&app.metrics))),

@@ -23,5 +23,6 @@ pub mod replica;
 pub mod status;
 pub mod stream;
 pub mod telemetry;
+pub mod thinning;
 pub mod traces;
 pub mod webhooks;

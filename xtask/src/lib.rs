@@ -20,6 +20,7 @@ pub mod fuzz;
 pub mod layers;
 pub mod lint;
 pub mod measure;
+mod migrations;
 pub mod openapi;
 mod orphans;
 pub mod provision;

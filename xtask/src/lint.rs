@@ -1,5 +1,5 @@
-//! `cargo xtask lint`: formatting, clippy on the host and for wasm, dependencies, JavaScript, the explorer's types, the OpenAPI document, and
-//! the rules for source files.
+//! `cargo xtask lint`: formatting, clippy on the host and for wasm, dependencies, JavaScript, the explorer's types, the OpenAPI document,
+//! the rules for source files, and the locks of migrations.
 
 use std::process::Command;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::console::Step;
 use crate::provision::cache::Cache;
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::provision::{npm, peers, tools};
-use crate::{clients, explorer, openapi, tidy, workspace};
+use crate::{clients, explorer, migrations, openapi, tidy, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -82,19 +82,22 @@ pub fn run() -> Result<()> {
         ("clippy, rds-bindgen", clippy_bindgen),
     ]
     .map(|(name, command)| (name, vec![command]));
-    // Adds one for the rules for source files, which are checked below without a command.
-    let all = host.len() + others.len() + 1;
+    // Adds the rules for source files and for migrations, which are checked below without a command.
+    let all = host.len() + others.len() + 2;
     let mut failures = std::thread::scope(|scope| {
         let beside = scope.spawn(|| check(others.into()));
         Ok::<_, anyhow::Error>(
             check(host)? + beside.join().unwrap_or_else(|_| bail!("a thread of the checks panicked"))?,
         )
     })?;
-    let step = Step::start("rules for source files");
-    let violations = tidy::check()?;
-    if violations.is_empty() {
-        step.done("");
-    } else {
+    for (name, violations) in
+        [("rules for source files", tidy::check()?), ("locks of migrations", migrations::check()?)]
+    {
+        let step = Step::start(name);
+        if violations.is_empty() {
+            step.done("");
+            continue;
+        }
         step.failed(&format!("{} violations", violations.len()));
         for breach in &violations {
             eprintln!("    {breach}");

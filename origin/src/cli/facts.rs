@@ -3,8 +3,8 @@
 
 use super::Output;
 use crate::config;
-use clap::Args;
 use anyhow::Context;
+use clap::Args;
 use rds_engine::clock::Clock;
 use rds_engine::ingest::{self, IngestReport, PassedOver, Why};
 use rds_engine::{research, scoring_run};

@@ -6,6 +6,7 @@ mod baskets;
 mod chain;
 mod credentials;
 mod doctor;
+mod drill;
 mod edge;
 mod events;
 mod evidence;
@@ -29,8 +30,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use rds_engine::clock::Clock;
 use rds_simulate::Options;
-use rds_store::push::journal as numbers;
-use rds_store::push::journal::Cause;
+use rds_store::push::journal::{self as numbers, Cause};
 use rds_store::{self as store, Db};
 use serde::Serialize;
 use std::fmt::Display;
@@ -59,6 +59,8 @@ enum Command {
     Doctor,
     /// Ask the service on this machine whether it is ready; fails if it is not.
     Ready,
+    /// Restore the newest backup into a database of its own, verify it, and drop it.
+    Drill(drill::Drill),
     /// Import the data sets in a folder.
     Import(Import),
     /// Ingest observations, one JSON object a line: all of them or none. Also checks them, and prints their schemas.
@@ -204,6 +206,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Completions { shell } => program::completions(shell)?,
         Command::Man { dir } => program::man(&dir)?,
         Command::Migrate(roles) => facts::migrate(&database().await?, &roles, out).await?,
+        Command::Drill(command) => return Ok(drill::run(command, out).await),
         Command::Evidence(command) => return evidence::run(command, out).await,
         Command::Ingest(command) if command.is_offline() => return command.offline(out),
         Command::Chain(chain::Chain::Check(files)) => return chain::check(files, out).await,
@@ -224,6 +227,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
         | Command::Doctor
         | Command::Migrate(_)
         | Command::Ready
+        | Command::Drill(_)
         | Command::Evidence(_)
         | Command::Completions { .. }
         | Command::Man { .. } => {}

@@ -2,10 +2,12 @@
 //!
 //! A fault names its variable, the reason and a valid example. Values of secrets are never printed, not even invalid ones.
 
+mod keep_days;
 mod traces;
 mod unknown;
 mod variables;
 
+pub use keep_days::KeepDays;
 pub use traces::TraceConfig;
 pub use unknown::{Unknown, unknown, unknown_here};
 
@@ -110,6 +112,8 @@ pub struct Config {
     pub graph: bool,
     /// Seconds between two builds of the exposure graph; 0 turns periodic builds off.
     pub graph_every_seconds: u32,
+    /// How long histories are kept whole. For ever by default.
+    pub keep_days: KeepDays,
     /// The chains that the service reads, with their providers. Empty by default.
     pub chains: Vec<rds_rpc::file::Chain>,
     /// Where traces are sent; `None` makes none.
@@ -229,6 +233,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     const KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+    const NEEDED: [(&str, &str); 3] =
+        [("DATABASE_URL", "postgres://db"), ("RDS_ADMIN_TOKEN", "0123456789abcdef"), ("RDS_EDGE_ASSERTION_KEYS", KEY)];
 
     fn read(pairs: &[(&str, &str)]) -> Result<Config, ConfigError> {
         let variables: BTreeMap<_, _> = pairs.iter().copied().collect();
@@ -237,12 +243,7 @@ mod tests {
 
     #[test]
     fn three_variables_suffice_to_start() {
-        let config = read(&[
-            ("DATABASE_URL", "postgres://db"),
-            ("RDS_ADMIN_TOKEN", "0123456789abcdef"),
-            ("RDS_EDGE_ASSERTION_KEYS", KEY),
-        ])
-        .unwrap();
+        let config = read(&NEEDED).unwrap();
         assert_eq!(config.edge_addr.to_string(), "127.0.0.1:8788");
         assert_eq!(config.read_deadline, Duration::from_secs(60));
         assert!(!config.test_clock && config.admin_addr.ip().is_loopback() && config.edge_allow.is_empty());
@@ -331,14 +332,7 @@ mod tests {
 
     #[test]
     fn webhooks_go_to_public_addresses_unless_blocks_are_set() {
-        let with = |more: &[(&str, &str)]| {
-            let needed = [
-                ("DATABASE_URL", "postgres://db"),
-                ("RDS_ADMIN_TOKEN", "0123456789abcdef"),
-                ("RDS_EDGE_ASSERTION_KEYS", KEY),
-            ];
-            read(&[&needed, more].concat())
-        };
+        let with = |more: &[(&str, &str)]| read(&[&NEEDED, more].concat());
         let usual = with(&[]).unwrap();
         assert!(usual.webhook_policy.allowed().is_empty() && usual.webhook_authorities.is_empty());
         let opened = with(&[("RDS_WEBHOOK_ALLOW", "127.0.0.0/8, fd00::/8")]).unwrap();

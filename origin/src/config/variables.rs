@@ -1,6 +1,6 @@
 //! Reads the variables one by one; a fault does not prevent finding later ones.
 
-use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret, TraceConfig, traces};
+use super::{Config, ConfigError, DatabaseConfig, Fault, KeepDays, LogLevel, Secret, TraceConfig, traces};
 use axum::http::Uri;
 use rds_rpc::file::{Chain, Providers};
 use rds_shared::access::{AssertionKey, FirstParty, TrustedProxies};
@@ -82,6 +82,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             whole(text, 0, 300).map(Duration::from_secs)
         });
         let traces = self.traces();
+        let keep_days = self.keep_days();
         let chains = self.chains();
         Some(Config {
             database: database?,
@@ -105,6 +106,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             anonymous_stream: anonymous_stream?,
             graph: graph?,
             graph_every_seconds: graph_every_seconds?,
+            keep_days: keep_days?,
             chains: chains?,
             traces: traces?,
             lame_duck: lame_duck?,
@@ -118,6 +120,22 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             self.optional("RDS_OTLP_ENDPOINT", "http://127.0.0.1:4318", None, |text| traces::endpoint(text).map(Some));
         let ratio = ratio?;
         Some(to?.map(|traces| TraceConfig { traces, ratio }))
+    }
+
+    /// How long histories are kept whole.
+    fn keep_days(&mut self) -> Option<KeepDays> {
+        let mut days = |variable: &'static str, min: u32| {
+            self.optional(variable, "400", 0, |text| match whole(text, 0, KeepDays::MAX.into())? {
+                days if days > 0 && days < u64::from(min) => {
+                    Err(format!("must be 0, for ever, or at least {min} days"))
+                }
+                days => Ok(days as u32),
+            })
+        };
+        let readings = days("RDS_KEEP_READINGS_DAYS", KeepDays::MIN_READINGS);
+        let chain_readings = days("RDS_KEEP_CHAIN_READINGS_DAYS", KeepDays::MIN_OTHERS);
+        let holders = days("RDS_KEEP_HOLDERS_DAYS", KeepDays::MIN_OTHERS);
+        Some(KeepDays { readings: readings?, chain_readings: chain_readings?, holders: holders? })
     }
 
     /// Reads the file of providers that `RDS_CHAIN_PROVIDERS` names, with the keys in the file that `RDS_CHAIN_KEYS` names.

@@ -23,6 +23,7 @@ pub mod graph;
 pub mod ingest;
 pub mod keys;
 pub mod markets;
+mod migrate;
 pub mod push;
 pub mod registry;
 pub mod research;
@@ -31,9 +32,11 @@ pub mod scoring;
 pub mod security;
 pub mod service;
 mod shared_row;
+pub mod thinning;
 pub mod vaults;
 pub mod webhooks;
 
+pub use migrate::migrate;
 pub use rds_facts::At;
 
 use sqlx::pool::PoolConnection;
@@ -275,11 +278,6 @@ impl AsStoreError for StoreError {
     fn as_store(&self) -> Option<&StoreError> {
         Some(self)
     }
-}
-
-/// Brings the schema up to date; does nothing if it already is.
-pub async fn migrate(db: &Db) -> Result<(), sqlx::migrate::MigrateError> {
-    MIGRATIONS.run(&db.pool).await
 }
 
 /// Number of embedded migrations that are not yet applied.

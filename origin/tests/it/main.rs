@@ -19,3 +19,4 @@ mod service;
 mod support;
 mod vaults;
 mod webhooks;
+mod years;

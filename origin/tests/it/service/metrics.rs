@@ -15,8 +15,15 @@ const OPERATING: &str = include_str!("../../../OPERATING.md");
 const ALERTS: &str = concat!(include_str!("../../../alerts.yml"), include_str!("../../../slo.yml"));
 
 /// Metrics of other exporters that the alerts use.
-const EXTERNAL_METRICS: [&str; 4] =
-    ["up", "probe_success", "node_filesystem_avail_bytes", "node_filesystem_size_bytes"];
+const EXTERNAL_METRICS: [&str; 6] = [
+    "up",
+    "probe_success",
+    "node_filesystem_avail_bytes",
+    "node_filesystem_size_bytes",
+    // Of `rds-origin drill --textfile`.
+    "rds_drill_ok",
+    "rds_drill_ended_seconds",
+];
 
 /// A page as Prometheus reads it.
 #[derive(Debug, Default)]

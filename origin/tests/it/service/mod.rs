@@ -2,12 +2,14 @@
 
 pub mod access_log;
 pub mod documents;
+pub mod drill;
 pub mod fail_safe;
 pub mod fail_safe_closed;
 pub mod fail_safe_routes;
 pub mod faults;
 pub mod ingest_check;
 pub mod metrics;
+pub mod migrations;
 pub mod openapi;
 pub mod operator_verbs;
 pub mod parameters;

@@ -11,16 +11,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Files with placeholders that functions fill in, each with the tests that run the resulting statements.
-const BUILT: [(&str, &str); 13] = [
+const BUILT: [(&str, &str); 16] = [
     ("store/src/events/places.rs", "events::feed"),
     ("store/src/ingest/facts.rs", "ingest::batches, with every kind of fact"),
     ("store/src/ingest/readings.rs", "ingest::chain_readings"),
+    ("store/src/migrate.rs", "service::migrations"),
     ("store/src/push/journal/retention.rs", "push::journal_retention"),
     ("store/src/push/journal/step.rs", "push::journal_restores"),
     ("store/src/research/facts.rs", "research::runs"),
     ("store/src/research/predictions.rs", "research::runs"),
     ("store/src/research/samples.rs", "research::runs"),
     ("store/src/security/signals.rs", "security::signals"),
+    ("store/src/service/drill.rs", "service::drill"),
+    ("store/src/thinning.rs", "vaults::thinning"),
     ("store/src/vaults/days/mod.rs", "vaults::days"),
     ("store/src/vaults/days/signals.rs", "vaults::days"),
     ("store/src/vaults/days/sql.rs", "vaults::days"),
@@ -29,13 +32,16 @@ const BUILT: [(&str, &str); 13] = [
 
 /// Literals that begin like a statement but are only parts of statements, by file and first words. The statements that contain them are
 /// checked, or are in [`BUILT`].
-const FRAGMENTS: [(&str, &str); 9] = [
+const FRAGMENTS: [(&str, &str); 12] = [
     ("store/src/events/feed.rs", "SELECT e.id, e.event_type"),
     ("store/src/events/pages.rs", "SELECT f.occurred_at FROM ("),
     ("store/src/push/journal/mod.rs", "SELECT o.id, o.recorded_at"),
     ("store/src/research/samples.rs", "SELECT max(greatest(drawdown_bp"),
     ("store/src/research/samples.rs", "SELECT max(div((peak - pps)"),
     ("store/src/security/mod.rs", "SELECT s.*, (s.loss_usd * 100)"),
+    ("store/src/thinning.rs", "SELECT min(observed_at) FROM vault_snapshot h WHERE h.vault_id = v.id"),
+    ("store/src/thinning.rs", "SELECT min(first.at) FROM unnest"),
+    ("store/src/thinning.rs", "SELECT min(observed_at) FROM holder_snapshot h WHERE h.vault_id = v.id"),
     ("store/src/vaults/days/signals.rs", "SELECT '-infinity'::date AS day, {PART_COLUMNS} FROM"),
     ("store/src/vaults/days/signals.rs", "SELECT '-infinity'::date AS day, used_at"),
     ("store/src/vaults/days/signals.rs", "SELECT {first} AS day"),

@@ -21,10 +21,10 @@ pub const DAY: i64 = 24 * HOUR;
 pub const EVERY: u32 = 1_000;
 
 /// Numbers that look random and are the same in every run.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
@@ -41,7 +41,7 @@ pub struct Reading {
 
 impl Reading {
     /// Prices have few different values, so that some are equal. Some prices are missing, and some are outliers (0 or 9).
-    fn any(dice: &mut Dice, at: i64) -> Self {
+    pub fn any(dice: &mut Dice, at: i64) -> Self {
         let price = match dice.below(60) {
             0..6 => None,
             6 => Some(0.0),
@@ -98,9 +98,9 @@ pub async fn sum(db: &Db, n: u32) -> u64 {
     days::fill(db, n, At(start().plus_seconds(30 * DAY))).await.unwrap()
 }
 
-type Said = (Option<i64>, Option<At>, bool, bool);
+pub type Said = (Option<i64>, Option<At>, bool, bool);
 
-fn said(signals: &HashMap<String, Signals>) -> BTreeMap<&str, Said> {
+pub fn said(signals: &HashMap<String, Signals>) -> BTreeMap<&str, Said> {
     let said = |of: &Signals| (of.drawdown_bp, of.priced_at, of.high_util_72h, of.tvl_halved_7d);
     signals.iter().map(|(id, of)| (id.as_str(), said(of))).collect()
 }
@@ -124,7 +124,7 @@ async fn assert_as_from_scratch(test: &TestDb, ids: &[String], now: i64, earlier
 }
 
 /// What research reads from the prices, as text: the broken series and all windows. Uses daily sums where they exist.
-async fn researched(tx: &mut Tx<'_>, now: i64) -> String {
+pub async fn researched(tx: &mut Tx<'_>, now: i64) -> String {
     let end = Timestamp::from_seconds(now);
     let mut broken: Vec<String> = broken_series(tx, At(end)).await.unwrap().into_iter().collect();
     broken.sort();

@@ -11,4 +11,5 @@ pub mod holders;
 pub mod lists;
 pub mod portfolio;
 pub mod strategies;
+pub mod thinning;
 pub mod withheld_chains;

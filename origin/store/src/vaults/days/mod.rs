@@ -13,6 +13,7 @@ mod signals;
 mod sql;
 
 pub use signals::{signals, signals_at};
+pub(crate) use sql::HIGH_UTILIZATION;
 
 use crate::{At, Db, StoreError, Tx};
 use sqlx::PgExecutor;

@@ -9,7 +9,7 @@
 use rds_shared::research::outcome::MAX_PRICE_RISE;
 
 /// A utilization above this counts for `high_util_72h`. Stored sums depend on it.
-const HIGH_UTILIZATION: &str = "0.95";
+pub const HIGH_UTILIZATION: &str = "0.95";
 
 /// The computed columns of a day, in the order of [`day_sums`].
 const DAY_COLUMNS: &[&str] = &[

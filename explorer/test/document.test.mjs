@@ -42,6 +42,7 @@ test('pages and scripts are compressed for whoever accepts it, except at Cloudfl
   for (const path of ['/vaults', script]) {
     for (const accepted of ['gzip', 'br, gzip;q=0.5', 'deflate, GZIP']) assert.equal(await encoding(path, accepted), 'gzip', accepted);
     for (const accepted of [undefined, 'br', 'gzip;q=0', 'gzip; q=0.00']) assert.equal(await encoding(path, accepted), null, accepted);
+    assert.equal(await encoding(path, 'gzip', { clientIp: '192.0.2.1' }), 'gzip');
     assert.equal(await encoding(path, 'gzip', { colo: 'XXX' }), null);
   }
   assert.equal(await encoding(picture, 'gzip'), null);

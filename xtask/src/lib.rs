@@ -2,8 +2,8 @@
 //!
 //! From the bottom up: [`console`], [`signals`], [`command`] and [`service`] run and watch processes; [`provision`] installs
 //! missing tools into a cache outside the clone; [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] prepares the
-//! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`clients`], [`sbom`], [`fuzz`] and
-//! [`bench`] implement the verbs of the same names.
+//! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`clients`], [`sbom`], [`dist`], [`fuzz`]
+//! and [`bench`] implement the verbs of the same names.
 
 mod assets;
 pub mod bench;
@@ -12,6 +12,7 @@ pub mod circles;
 pub mod clients;
 pub mod command;
 pub mod console;
+pub mod dist;
 pub mod e2e;
 mod edge_stacks;
 mod explorer;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, clients, fuzz, lint, openapi, sbom, signals, test, up, wasm};
+use xtask::{bench, clients, dist, fuzz, lint, openapi, sbom, signals, test, up, wasm};
 
 /// Runs, tests and measures the Risk Data Service.
 #[derive(Parser)]
@@ -29,6 +29,8 @@ enum Verb {
     Wasm,
     /// Write the bills of materials of the origin, the Worker bundle and the pages (CycloneDX).
     Sbom(sbom::Options),
+    /// Build the artefacts of a release: tarballs, container images, bills of materials, provenance, checksums.
+    Dist(dist::Options),
     /// Fuzz every parser of untrusted input, ten minutes each by default.
     Fuzz(fuzz::Options),
     /// Run every benchmark except `soak`, or only the one with this name. Some also measure other servers for comparison.
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Verb::Clients(options) => clients::run(&options),
         Verb::Wasm => wasm::run(),
         Verb::Sbom(options) => sbom::run(&options),
+        Verb::Dist(options) => dist::run(&options),
         Verb::Fuzz(options) => fuzz::run(&options),
         Verb::Bench(options) => bench::run(&options),
     };

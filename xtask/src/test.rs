@@ -17,7 +17,7 @@ use crate::up::origin;
 use crate::up::ports::first_free;
 use crate::up::postgres::{self, Durability, Postgres};
 use crate::up::state::{Secrets, State};
-use crate::{campaign, clients, e2e, edge_stacks, explorer, tally::Tally, wasm, workspace};
+use crate::{campaign, clients, dist, e2e, edge_stacks, explorer, tally::Tally, wasm, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -71,6 +71,8 @@ pub enum Stage {
     E2e,
     /// The client libraries: packed, installed into empty projects, and tested there.
     Clients,
+    /// The artefacts of a release, built quickly: tarballs unpacked, images started, manifests validated.
+    Dist,
     /// Fault campaigns: processes are killed, stopped, starved and restored from backups under load. Answers must stay correct, nothing
     /// may be lost, and everything must recover.
     Faults,
@@ -83,12 +85,13 @@ pub fn run(options: &Options) -> Result<()> {
     let mut tally = Tally::default();
     let mut failures = Vec::new();
     type Run<'a> = &'a dyn Fn(&Cache, &mut Tally) -> Result<()>;
-    let stages: [(Stage, &str, Run<'_>); 6] = [
+    let stages: [(Stage, &str, Run<'_>); 7] = [
         (Stage::Rust, "Rust", &|cache, tally| rust(cache, tally, chosen(Stage::Bundle) && chosen(Stage::E2e))),
         (Stage::Wasm, "Wasm", &in_wasm),
         (Stage::Bundle, "Bundle", &|cache, tally| bundle(cache, tally, options.only.as_deref())),
         (Stage::E2e, "End to end", &|cache, tally| e2e::run(cache, tally, options.only.as_deref())),
         (Stage::Clients, "Clients", &|cache, tally| clients::suites(cache, tally, None)),
+        (Stage::Dist, "Artefacts", &dist::check::run),
         (Stage::Faults, "Faults", &|cache, tally| faults(cache, tally, options)),
     ];
     for (stage, name, run) in stages {

@@ -19,7 +19,8 @@ use crate::provision::cache::Cache;
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::{command, workspace};
 use crates::Graph;
-use document::{Component, Document, Kind};
+use document::Document;
+pub use document::{Component, Kind};
 
 /// Where to write the documents.
 #[derive(Args, Debug)]
@@ -41,13 +42,35 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = options.out.clone().unwrap_or_else(|| workspace::target().join("sbom"));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     println!("{:<40}{:>12}{:>12}{:>12}", "file", "contained", "build only", "tools");
-    for (name, document) in documents(&compilers)? {
+    for (name, document) in documents(&compilers, &Contained::default())? {
         let file = folder.join(name);
         let [contained, build_only] = document.counts();
         std::fs::write(&file, document.to_json()?).with_context(|| format!("cannot write {}", file.display()))?;
         println!("{:<40}{contained:>12}{build_only:>12}{:>12}", file.display(), document.tools());
     }
     Ok(())
+}
+
+/// What images contain besides our own programs.
+#[derive(Default)]
+pub struct Contained {
+    pub origin: Vec<Component>,
+    pub edge: Vec<Component>,
+}
+
+/// The documents of a release as texts with their file names: the three of [`run`], and those of the two images.
+pub fn texts(images: &Contained) -> Result<Vec<(String, String)>> {
+    let wasm = wasm_toolchain::find(&Cache::open()?, Target::Wasm)?;
+    let compilers = Compilers::installed(&wasm.version)?;
+    let mut texts = Vec::new();
+    for (name, document) in documents(&compilers, &Contained::default())? {
+        texts.push((name.to_owned(), document.to_json()?));
+    }
+    let [origin, edge, _] = documents(&compilers, images)?;
+    for (name, document) in [origin, edge] {
+        texts.push((name.replace(".cdx.", "-image.cdx."), document.to_json()?));
+    }
+    Ok(texts)
 }
 
 /// The compilers, whose standard libraries are part of the products.
@@ -73,8 +96,8 @@ impl Compilers {
     }
 }
 
-/// The documents with their file names.
-fn documents(compilers: &Compilers) -> Result<[(&'static str, Document); 3]> {
+/// The documents with their file names. Two of them also list what an image contains.
+fn documents(compilers: &Compilers, images: &Contained) -> Result<[(&'static str, Document); 3]> {
     let lock = std::fs::read_to_string(workspace::root().join("Cargo.lock")).context("cannot read Cargo.lock")?;
     let wasm = Target::Wasm.triple();
     let verifier = verifier(compilers, &lock)?;
@@ -82,12 +105,18 @@ fn documents(compilers: &Compilers) -> Result<[(&'static str, Document); 3]> {
     let mut origin = crates::compiled("rds-origin", &compilers.host, &lock)?;
     origin.contains("rds-origin", std_library(&compilers.native))?;
     origin.includes("rds-docs", &verifier, "rds-verifier")?;
+    for part in &images.origin {
+        origin.contains("rds-origin", part.clone())?;
+    }
 
     let mut edge = crates::compiled("rds-edge", wasm, &lock)?;
     edge.contains("rds-edge", std_library(&compilers.wasm))?;
     edge.contains("rds-edge", file(Path::new("edge/entry.mjs"))?)?;
     edge.contains("rds-edge", tools::bindings()?)?;
     edge.includes("rds-docs", &verifier, "rds-verifier")?;
+    for part in &images.edge {
+        edge.contains("rds-edge", part.clone())?;
+    }
 
     let mut pages = crates::compiled("rds-docs", &compilers.host, &lock)?;
     pages.keep_build_dependencies_of("rds-docs", &compilers.host)?;

@@ -12,7 +12,7 @@ static WRITTEN: LazyLock<[Value; 3]> =
     LazyLock::new(|| TEXTS.each_ref().map(|text| serde_json::from_str(text).unwrap()));
 
 fn texts() -> [String; 3] {
-    documents(&compilers()).unwrap().map(|(_, document)| document.to_json().unwrap())
+    documents(&compilers(), &Contained::default()).unwrap().map(|(_, document)| document.to_json().unwrap())
 }
 
 fn compilers() -> Compilers {

@@ -88,6 +88,7 @@ fn every_path_that_a_document_names_is_there() {
         ("docs/handbook/tour.md", 2),
         ("docs/handbook/deploy.md", 2),
         ("docs/handbook/self-hosted-edge.md", 2),
+        ("deploy/README.md", 5),
         ("docs/handbook/backup.md", 1),
         ("docs/handbook/commands.md", 1),
         ("docs/handbook/cost.md", 1),

@@ -117,7 +117,7 @@ describe('deploy/kubernetes', () => {
   test('kubernetes-validate accepts every object, for an old and a new version', { skip: !process.env.RDS_KUBERNETES }, () => {
     const manifests = files.filter((name) => name !== 'kustomization.yaml').map((name) => join(deploy, 'kubernetes', name));
     for (const kubernetes of ['1.30.0', '1.37.0']) {
-      const done = spawnSync(process.env.RDS_KUBERNETES, ['-m', 'kubernetes_validate.main', '--strict', '-k', kubernetes, ...manifests], { encoding: 'utf8' });
+      const done = spawnSync(process.env.RDS_KUBERNETES, ['-m', 'kubernetes_validate', '--strict', '-k', kubernetes, ...manifests], { encoding: 'utf8' });
       assert.equal(done.status, 0, done.stdout + done.stderr);
       assert.ok((done.stdout + done.stderr).split(' passed for ').length > 10, 'the objects were read');
     }

@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("cargo::rerun-if-changed={}", contract.display());
     println!("cargo::rerun-if-changed={}", shown.display());
+    println!("cargo::rerun-if-changed={}", here.join(render::ingest::SCHEMAS).display());
     // Watch the parent of the verifier's build folder, because that folder may be missing. Cargo runs this script in every build if a watched
     // path is missing.
     println!("cargo::rerun-if-changed={}", here.join("../shared/verifier").display());

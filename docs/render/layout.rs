@@ -46,7 +46,7 @@ const GUIDES: [(&str, &[(&str, &str)]); 4] = [
             ("verify", "Verify it yourself"),
         ],
     ),
-    ("Service", &[("status", "Status"), ("security", "Report a vulnerability")]),
+    ("Service", &[("status", "Status"), ("ingest", "Ingest"), ("security", "Report a vulnerability")]),
 ];
 
 /// Data common to all pages.

@@ -3,7 +3,7 @@
 use super::contract::Contract;
 use super::layout::Page;
 use super::written::{self, Written};
-use super::{Document, MARKDOWN, escape, evidence, examples, facts, methodology, scrolling, slug, twin};
+use super::{Document, MARKDOWN, escape, evidence, examples, facts, ingest, methodology, scrolling, slug, twin};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use rds_shared::route::ROUTES;
 use rds_shared::route::deprecation::Place;
@@ -72,6 +72,7 @@ fn filled(here: &Path, contract: &Contract, text: &str) -> Result<String, Box<dy
             "facts" => facts::table(arguments)?,
             "rules" => methodology::part(arguments)?,
             "evidence" => evidence::part(arguments)?,
+            "ingest" => ingest::part(here, contract, arguments)?,
             "snippet" => snippet(here, arguments)?,
             "operation" => operation(contract, arguments)?,
             "example" => example(contract, arguments)?,

@@ -6,6 +6,7 @@ mod evidence;
 mod examples;
 mod facts;
 mod index;
+pub mod ingest;
 mod layout;
 mod markdown;
 mod methodology;
@@ -50,10 +51,10 @@ impl Document {
         fingerprint(&self.body)
     }
 
-    /// Clients revalidate pages each time. Pages load files by URLs that contain a fingerprint, so clients may cache files for an hour.
+    /// Clients revalidate pages and schemas each time. Pages load files by URLs that contain a fingerprint, so clients may cache files for an hour.
     pub fn cache_control(&self) -> &'static str {
         match self.media_type {
-            HTML | MARKDOWN | "text/plain; charset=utf-8" => "public, max-age=0, must-revalidate",
+            HTML | MARKDOWN | "text/plain; charset=utf-8" | ingest::MEDIA_TYPE => "public, max-age=0, must-revalidate",
             _ => "public, max-age=3600",
         }
     }
@@ -79,6 +80,7 @@ pub fn site(here: &Path, contract: &str, shown: &str) -> Result<Vec<Document>, B
     let contract = Contract::read(contract, shown)?;
     let mut documents = assets(&here.join("assets"))?;
     documents.extend(verifier(&here.join("../shared/verifier/build"))?);
+    documents.extend(ingest::files(here)?);
     let files: BTreeMap<String, String> =
         documents.iter().map(|file| (file.name.clone(), file.fingerprint())).collect();
     let guides = markdown::guides(here, &contract)?;
@@ -153,6 +155,18 @@ fn escape(text: &str) -> String {
 /// The attributes of a scrollable box: reachable with the keyboard, and labelled for screen readers.
 fn scrolling(name: &str) -> String {
     format!("tabindex=\"0\" role=\"group\" aria-label=\"{}\"", escape(name))
+}
+
+/// A text with line-break opportunities after each slash, underscore and dot.
+fn breakable(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        out.push_str(&escape(&c.to_string()));
+        if matches!(c, '/' | '_' | '.') && !out.is_empty() {
+            out.push_str("<wbr>");
+        }
+    }
+    out
 }
 
 /// A text as part of a URL: lower-case words joined by hyphens.

@@ -3,7 +3,7 @@
 use super::contract::{Contract, Operation, Parameter, page_of};
 use super::layout::Page;
 use super::schema::{self, Field};
-use super::{escape, examples, markdown, scrolling, slug};
+use super::{breakable, escape, examples, markdown, scrolling, slug};
 use rds_shared::route::deprecation;
 use serde_json::Value;
 use std::fmt::Write;
@@ -290,16 +290,4 @@ fn shape(main: &mut String, contract: &Contract, schema: &Value) {
 
 fn verb(operation: &Operation) -> String {
     format!("<span class=\"verb {}\">{}</span>", operation.method.to_lowercase(), operation.method)
-}
-
-/// A text with line-break opportunities after each slash, underscore and dot.
-fn breakable(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        out.push_str(&escape(&c.to_string()));
-        if matches!(c, '/' | '_' | '.') && !out.is_empty() {
-            out.push_str("<wbr>");
-        }
-    }
-    out
 }

@@ -138,10 +138,13 @@ pub fn bounds(schema: &Value, description: &str) -> String {
     texts.extend(number("x-clamped-to").map(|most| format!("greater values count as {most}")));
     texts.extend(number("maxLength").map(|most| format!("at most {most} characters")));
     texts.extend(number("maxItems").map(|most| format!("at most {most} items")));
+    texts.extend(number("minItems").map(|least| format!("at least {least} items")));
+    texts.extend(number("x-max-decimals").map(|most| format!("at most {most} decimals")));
+    texts.extend(text(&schema["x-unit"]).map(|unit| escape(&unit)));
     texts.extend(
         schema
             .get("default")
-            .filter(|value| !value.is_null())
+            .filter(|value| !value.is_null() && !plain(value).is_empty() && **value != Value::Object(Map::new()))
             .map(|value| format!("default <code>{}</code>", escape(&plain(value)))),
     );
     let description = description.to_lowercase();

@@ -17,6 +17,7 @@ const ALLOWED: &[&str] = &[
     "SHA-256",
     "EIP-191",
     "ISO 8601",
+    "JSON Schema of 2020-12",
     "base58",
     "`0x…`",
     "2xx",

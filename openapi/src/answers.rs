@@ -72,8 +72,16 @@ pub enum Success {
 }
 
 /// Media types of the documentation's files; a test compares them with the files.
-const FILES: [&str; 7] =
-    ["text/html", "text/markdown", "text/plain", "text/css", "text/javascript", "image/svg+xml", "application/wasm"];
+const FILES: [&str; 8] = [
+    "text/html",
+    "text/markdown",
+    "text/plain",
+    "text/css",
+    "text/javascript",
+    "image/svg+xml",
+    "application/schema+json",
+    "application/wasm",
+];
 
 macro_rules! answers {
     ($($id:ident => $type:ty $(| $other:ty)*,)*) => {

@@ -220,6 +220,7 @@ fn file(media_type: &str) -> Value {
     match media_type {
         // JSON Schema does not describe binary content.
         "application/wasm" => json!({}),
+        "application/schema+json" => json!({"schema": {"type": "object"}}),
         _ => json!({"schema": {"type": "string"}}),
     }
 }

@@ -1,12 +1,12 @@
 //! The part `update`: bytes that the origin sends to a holder of the replica's rows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use rds_shared::access::AssertionKey;
 use rds_shared::access::link::{REPLICA, ReplicaAsk, SEGMENTS, SegmentsAsk};
-use rds_shared::replica::{FORMAT, Kind, Manifest, SegmentName, Stamp, StateId, Step, Update, open};
+use rds_shared::replica::{Change, Delta, FORMAT, Kind, Manifest, SegmentName, Stamp, StateId, Step, Update, open};
 use rds_shared::route::TagVersions;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub fn measure(market: &Market, report: &mut Report) -> Result<()> {
     report.stated(
         &format!("replica: an update for one changed vault out of {vaults}, B"),
         one.bytes as f64,
-        &described(&one, 0),
+        &described(market, &one, 0)?,
     );
 
     let have = settled(market, true)?;
@@ -74,18 +74,42 @@ pub fn measure(market: &Market, report: &mut Report) -> Result<()> {
     report.stated(
         &format!("replica: an update after a batch that changed and scored all {vaults} vaults, kB"),
         (all.bytes + more) as f64 / 1e3,
-        &described(&all, more),
+        &described(market, &all, more)?,
     );
     Ok(())
 }
 
 /// The form of an update.
-fn described(sent: &Sent, segments: usize) -> String {
-    match &sent.update.step {
+fn described(market: &Market, sent: &Sent, segments: usize) -> Result<String> {
+    Ok(match &sent.update.step {
         Step::Current => "no rows".to_owned(),
-        Step::Deltas(deltas) => format!("{} deltas", deltas.len()),
+        Step::Deltas(deltas) => {
+            let said = deltas.iter().map(|delta| changes(market, delta)).collect::<Result<Vec<_>>>()?;
+            format!("{} deltas: {}", deltas.len(), said.join("; "))
+        }
         Step::Whole { deltas, .. } => format!("a manifest, {} deltas and {segments} B of new segments", deltas.len()),
+    })
+}
+
+/// The changes of a sealed delta by family of rows, with the bytes that they have before compression.
+fn changes(market: &Market, sealed: &[u8]) -> Result<String> {
+    let delta = Delta::decode(opened(market, Kind::Delta, sealed)?.as_slice()).context("no delta")?;
+    let mut families: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for change in &delta.changes {
+        let (family, bytes) = match change {
+            Change::Put(family, row) => (family, row.bytes().len()),
+            Change::Patch(family, patch) => {
+                (family, patch.key.len() + patch.pieces.iter().map(|(_, piece)| piece.len() + 2).sum::<usize>())
+            }
+            Change::Remove(family, key) => (family, key.len()),
+        };
+        let (count, sum) = families.entry(family.name()).or_default();
+        *count += 1;
+        *sum += bytes;
     }
+    let said: Vec<String> =
+        families.into_iter().map(|(family, (count, bytes))| format!("{family} {count} ({bytes} B)")).collect();
+    Ok(said.join(", "))
 }
 
 /// What the origin sends to a holder of `have`.

@@ -33,7 +33,7 @@ use rds_shared::wire::{RequestId, Timestamp};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use wasm_bindgen::JsValue;
-use worker::js_sys::Uint8Array;
+use worker::js_sys::{Reflect, Uint8Array};
 use worker::web_sys::{Headers, ReadableStream, Request, Response, ResponseInit};
 use worker::{Context, Delay, Env, console_error};
 
@@ -69,7 +69,9 @@ pub async fn serve(request: &Request, env: &Env, context: &Context) -> worker::R
 }
 
 pub fn config(env: &Env) -> Option<Rc<Config>> {
-    let read = || match Config::read(|name| env.var(name).ok().map(|value| value.to_string())) {
+    // workerd binds a variable that its environment lacks to null, for which `Env::var` throws.
+    let variable = |name: &str| Reflect::get(env, &name.into()).ok()?.as_string();
+    let read = || match Config::read(variable) {
         Ok(config) => Some(Rc::new(config)),
         Err(faults) => {
             for fault in faults {

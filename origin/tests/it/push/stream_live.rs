@@ -7,7 +7,7 @@ use rds_shared::push::stream_limits::STREAMS_PER_KEY;
 
 /// The value of a metric without labels.
 fn metric(test: &TestApp, name: &str) -> u64 {
-    let page = test.server.scrape();
+    let page = test.server.scrape(false);
     let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no metric {name}")).parse().unwrap()
 }

@@ -165,7 +165,7 @@ async fn an_attempt_that_cannot_be_signed_is_counted_like_any_other() {
     let receiver = Receiver::new(Manner::status(200)).await;
     let (id, _) = world.subscribed(&receiver).await;
     let counted = || {
-        let page = world.app().scrape();
+        let page = world.app().scrape(false);
         let series = "rds_webhook_attempts_total{outcome=\"fault_of_ours\"} ";
         page.lines().find_map(|line| line.strip_prefix(series)).unwrap().to_owned()
     };

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, anyhow, bail};
-use serde_json::json;
 
 use crate::console::heading;
 use crate::provision::cache::Cache;

@@ -5,7 +5,7 @@ use rds_shared::access::AssertionKey;
 use serde_json::{Value, json};
 use xtask::provision::cache::Cache;
 use xtask::provision::npm;
-use xtask::up::edge::{Binding, DURABLE_OBJECTS, start};
+use xtask::up::edge::{Binding, DURABLE_OBJECTS, start_with};
 use xtask::up::ports::{Ports, local};
 use xtask::up::state::State;
 use xtask::wasm;
@@ -43,7 +43,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
         Binding::variable("GRAPH", "1"),
         Binding::secret("ASSERTION_KEY", ASSERTION_KEY),
     ];
-    let service = cores::on_server(|| start(&workerd, &unmetered, &state, &bindings, DURABLE_OBJECTS, port))?;
+    let service = cores::on_server(|| start_with(&workerd, &unmetered, &state, &bindings, DURABLE_OBJECTS, port))?;
     let edge = local(port).into();
     http::ask(edge, &request)?;
     let ours = http::ask(edge, &request)?;

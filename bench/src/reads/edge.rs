@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use xtask::provision::cache::Cache;
 use xtask::provision::npm;
 use xtask::up::Edge;
-use xtask::up::edge::{Binding, DURABLE_OBJECTS, start};
+use xtask::up::edge::{Binding, DURABLE_OBJECTS, start_with};
 use xtask::up::ports::{Ports, local};
 use xtask::up::state::State;
 use xtask::wasm;
@@ -35,7 +35,8 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
         Binding::variable("ORIGIN_URL", format!("http://{}", market.address("origin_edge")?)),
         Binding::secret("ASSERTION_KEY", market.assertion_keys()?),
     ];
-    let service = cores::on_server(|| start(&workerd, &unmetered, &ours_state, &bindings, DURABLE_OBJECTS, edge_port))?;
+    let service =
+        cores::on_server(|| start_with(&workerd, &unmetered, &ours_state, &bindings, DURABLE_OBJECTS, edge_port))?;
     let edge = local(edge_port).into();
     let request = http::get(LIST, "accept: application/json\r\n");
 
@@ -46,7 +47,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let state = State::open(&folder)?;
     let port = Ports::free()?.edge;
     let body = Binding::variable("BODY", String::from_utf8(hit.body.clone())?);
-    let bare = cores::on_server(|| start(&workerd, &bare_bundle, &state, &[body], &[], port))?;
+    let bare = cores::on_server(|| start_with(&workerd, &bare_bundle, &state, &[body], &[], port))?;
     let same = http::ask(local(port).into(), &request)?;
     ensure!(same.status == 200 && same.body == hit.body, "the bare Worker's answer differs");
 

@@ -158,12 +158,12 @@ fn alter(table: &str, operation: &AlterTableOperation, before: &Schema, say: &mu
                     "the type of {table}.{column_name} cannot change: Postgres rewrites the table, and the previous release reads the old type"
                 ));
             }
-            AlterColumnOperation::SetNotNull if is_large => {
-                if !before.is_without_null(table, &column_name.value.to_lowercase()) {
-                    say(format!(
-                        "SET NOT NULL on {table}.{column_name} scans the table under a lock, unless an earlier file validated CHECK ({column_name} IS NOT NULL)"
-                    ));
-                }
+            AlterColumnOperation::SetNotNull
+                if is_large && !before.is_without_null(table, &column_name.value.to_lowercase()) =>
+            {
+                say(format!(
+                    "SET NOT NULL on {table}.{column_name} scans the table under a lock, unless an earlier file validated CHECK ({column_name} IS NOT NULL)"
+                ));
             }
             AlterColumnOperation::AddGenerated { .. } if is_large => {
                 say(format!("{table}.{column_name} becomes NOT NULL with an identity"));

@@ -110,7 +110,6 @@ pub fn start(
     variables: &[(&'static str, String)],
     port: u16,
 ) -> Result<Service> {
-    let mut step = Step::start("the edge");
     let folder = state.path("edge");
     shipped_edge::lay_out(&folder, bundle)?;
     std::fs::create_dir_all(folder.join(OBJECTS)).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -121,7 +120,33 @@ pub fn start(
         command.env_remove(name);
     }
     command.envs(variables.iter().map(|(name, value)| (name, value)));
-    let mut service = Service::start("the edge", command, state.log("edge"), STOP)?;
+    run(command, state, port)
+}
+
+/// Like [`start`], with a configuration that is written for these bindings, and for another Worker than the product's, if it has other Durable Objects.
+pub fn start_with(
+    workerd: &Path,
+    bundle: &Bundle,
+    state: &State,
+    bindings: &[Binding],
+    durable_objects: &[DurableObject],
+    port: u16,
+) -> Result<Service> {
+    let folder = state.path("edge");
+    let date = compatibility_date()?;
+    let worker = Worker { bindings, durable_objects, port, twin: None, compatibility_date: &date, folder: "" };
+    lay_out(&folder, bundle, &worker)?;
+    let mut command = Command::new(workerd);
+    command
+        .current_dir(&folder)
+        .args(["serve", "worker.capnp"])
+        .envs(bindings.iter().filter(|binding| binding.secret).map(|binding| (binding.name, &binding.value)));
+    run(command, state, port)
+}
+
+fn run(workerd: Command, state: &State, port: u16) -> Result<Service> {
+    let mut step = Step::start("the edge");
+    let mut service = Service::start("the edge", workerd, state.log("edge"), STOP)?;
     service.wait_until(&mut step, TIMEOUT, || probe::is_ok(port, "/ready"))?;
     step.done(&format!("port {port}"));
     Ok(service)

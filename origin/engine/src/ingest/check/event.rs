@@ -71,12 +71,9 @@ impl Check {
             self.optional_slug(field, slug.as_ref());
         }
         event.scope = if event.vault_ids.is_empty() { EventScope::Protocol } else { EventScope::Vault };
-        match (&mut event.market_address, event.chain_id) {
-            (Some(address), Some(chain_id)) => {
-                self.address("market_address", address);
-                event.market = Some(contract(chain_id, address));
-            }
-            (_, None) | (None, _) => {}
+        if let (Some(address), Some(chain_id)) = (&mut event.market_address, event.chain_id) {
+            self.address("market_address", address);
+            event.market = Some(contract(chain_id, address));
         }
         let is_placed = event.market_address.is_none() || event.chain_id.is_some();
         self.must("chain_id", is_placed, "is required with market_address");

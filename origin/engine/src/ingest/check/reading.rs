@@ -114,7 +114,8 @@ impl Check {
     }
 
     fn account_override(&mut self, field: &str, account: &AccountOverride) {
-        let is_code = |code: &String| is_hex(code) && code.len() % 2 == 0 && code.len() <= 2 + 2 * MAX_OVERRIDING_CODE;
+        let is_code =
+            |code: &String| is_hex(code) && code.len().is_multiple_of(2) && code.len() <= 2 + 2 * MAX_OVERRIDING_CODE;
         self.must(
             &format!("{field}.code"),
             account.code.as_ref().is_none_or(is_code),

@@ -2,7 +2,7 @@
 //!
 //! Verification is strict (RFC 8032, with small-order keys refused), so that all verifiers agree about a signature.
 
-use crate::ingest::references::stored_dimensions;
+use crate::dimensions::stored_dimensions;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use rds_shared::model::attestation::{ALGORITHM, Attestation};
 use rds_shared::rules::attestation::Statement;

@@ -9,6 +9,7 @@
 pub mod attestation;
 pub mod baskets;
 pub mod clock;
+pub mod dimensions;
 pub mod entropy;
 pub mod evidence_status;
 pub mod fail_safe;

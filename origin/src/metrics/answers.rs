@@ -1,6 +1,6 @@
 //! Answers of public routes by outcome, from the origin and from the edge: what the availability objective counts (`origin/slo.yml`).
 
-use super::head;
+use super::exposition::head;
 use rds_store::service::status::Tally;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -10,12 +10,14 @@
 
 pub mod answers;
 pub mod database_metrics;
+pub(crate) mod exposition;
 pub mod histogram;
 pub mod lag;
 pub mod openmetrics;
 pub mod process;
 mod requests;
 
+pub(crate) use exposition::{head, metric};
 pub use requests::{Caller, Label};
 
 use crate::webhooks::counters::Counters;
@@ -274,17 +276,6 @@ impl Metrics {
             let _ = writeln!(out, "rds_score_runs_total{{outcome=\"{}\"}} {}", outcome.name(), count.load(Relaxed));
         }
     }
-}
-
-/// Appends the HELP and TYPE lines of a metric.
-pub(crate) fn head(out: &mut String, name: &str, help: &str, kind: &str) {
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-}
-
-/// Appends one metric without labels.
-pub(crate) fn metric(out: &mut String, name: &str, help: &str, kind: &str, value: f64) {
-    head(out, name, help, kind);
-    let _ = writeln!(out, "{name} {value}");
 }
 
 #[cfg(test)]

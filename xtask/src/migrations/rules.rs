@@ -26,11 +26,37 @@ pub(super) fn broken(migration: &Parsed, before: &Schema) -> Vec<(u64, String)> 
         let mut rules = Vec::new();
         match &one.parsed {
             Ok(statement) => examine(statement, one, migration.is_in_transaction, before, &mut rules),
+            Err(_) if changes_only_functions(one) => {}
             Err(error) => rules.push(format!("the statement cannot be parsed, so its locks are unknown: {error}")),
         }
         found.extend(rules.into_iter().map(|rule| (one.line, rule)));
     }
     found
+}
+
+/// Whether it is a `DO` whose code names functions and rights on them only, which are changed without a lock on a table.
+fn changes_only_functions(one: &One) -> bool {
+    const OTHERS: [&str; 13] = [
+        "table",
+        "index",
+        "insert",
+        "update",
+        "delete",
+        "truncate",
+        "lock",
+        "view",
+        "constraint",
+        "trigger",
+        "cluster",
+        "reindex",
+        "select",
+    ];
+    let is_do = one.words.first().is_some_and(|word| word == "do") && !one.code.is_empty();
+    let names_others = |text: &String| {
+        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        words.any(|word| OTHERS.contains(&word.to_lowercase().as_str()))
+    };
+    is_do && !one.code.iter().any(names_others)
 }
 
 fn examine(statement: &Statement, one: &One, in_transaction: bool, before: &Schema, rules: &mut Vec<String>) {

@@ -23,6 +23,8 @@ pub(super) struct One {
     pub parsed: Result<Statement, String>,
     /// Its words in lower case, without quoted texts and comments.
     pub words: Vec<String>,
+    /// Its texts between dollars, such as the code of a `DO`.
+    pub code: Vec<String>,
 }
 
 impl Parsed {
@@ -32,7 +34,8 @@ impl Parsed {
         let tokens = match Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location() {
             Ok(tokens) => tokens,
             Err(error) => {
-                let one = One { line: error.location.line, parsed: Err(error.message), words: Vec::new() };
+                let one =
+                    One { line: error.location.line, parsed: Err(error.message), words: Vec::new(), code: Vec::new() };
                 return Parsed { is_in_transaction, statements: vec![one] };
             }
         };
@@ -50,6 +53,11 @@ impl One {
             Token::Word(word) => Some(word.value.to_lowercase()),
             _ => None,
         });
+        let code_of = |token: &TokenWithSpan| match &token.token {
+            Token::DollarQuotedString(text) => Some(text.value.clone()),
+            _ => None,
+        };
+        let texts = tokens.iter().filter_map(code_of).collect();
         let (line, words): (_, Vec<String>) = (first.span.start.line, words.collect());
         let mut tokens = tokens.to_vec();
         if words.starts_with(&["drop", "index", "concurrently"].map(str::to_owned)) {
@@ -62,7 +70,7 @@ impl One {
             Ok(_) => Err(format!("unexpected {}", parser.peek_token().token)),
             Err(error) => Err(error.to_string()),
         };
-        Some(One { line, parsed, words })
+        Some(One { line, parsed, words, code: texts })
     }
 }
 

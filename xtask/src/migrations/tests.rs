@@ -128,3 +128,15 @@ fn the_migrations_of_this_clone_follow_the_rules() {
     assert_eq!(check().expect("the migrations can be read"), [""; 0]);
     assert!(EXEMPT.iter().all(|(_, reason)| reason.len() > 20));
 }
+
+#[test]
+fn code_may_change_functions_and_nothing_else() {
+    let with = |what: &str| format!("DO $$ BEGIN EXECUTE format('{what}', 'x'); END $$");
+    assert_eq!(of(&with("ALTER FUNCTION %s SET search_path = public, pg_temp")), Vec::<String>::new());
+    assert_eq!(of(&with("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC")), Vec::<String>::new());
+    for what in ["ALTER TABLE %s SET UNLOGGED", "DELETE FROM %s", "CREATE INDEX ON %s (at)", "Update %s SET at = now()"]
+    {
+        let [found] = of(&with(what)).try_into().expect("one violation");
+        assert!(found.contains("cannot be parsed"), "{found}");
+    }
+}

@@ -9,9 +9,9 @@ mod security;
 
 use super::batch::{Batch, Numbered};
 use super::{Fault, check};
+use crate::dimensions::stored_dimensions;
 use rds_facts::AssetReview;
 use rds_shared::model::ids::{Address, AddressError, Namespace};
-use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{AssetCategory, Dimension, Dimensions, ReviewError, check_review};
 use rds_shared::scoring::rubric::ProtocolValue;
 use rds_shared::select::assets::is_rwa;
@@ -351,15 +351,6 @@ fn review_field(error: &ReviewError) -> String {
             format!("dimensions.{dimension}")
         }
     }
-}
-
-/// Parses the stored form, `{dimension: milli-points}`.
-pub fn stored_dimensions(json: &serde_json::Value) -> Dimensions {
-    let known = |(name, value): (&String, &serde_json::Value)| {
-        let milli = MilliPoints::new(i32::try_from(value.as_i64()?).ok()?)?;
-        Some((name.parse::<Dimension>().ok()?, milli))
-    };
-    json.as_object().into_iter().flatten().filter_map(known).collect()
 }
 
 async fn known_chains(tx: &mut Tx<'_>, batch: &Batch) -> Result<HashMap<i64, KnownChain>, StoreError> {

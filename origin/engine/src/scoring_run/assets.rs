@@ -1,6 +1,6 @@
 //! Scores assets in the order of their dependencies. Changes are published immediately, without a dwell.
 
-use crate::ingest::references::stored_dimensions;
+use crate::dimensions::stored_dimensions;
 use rds_facts::{AssetAnswer, FlagEvent, FlagOverride};
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::rules::tiers::tier_of;

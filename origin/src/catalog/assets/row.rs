@@ -1,7 +1,7 @@
 //! Converts stored facts to the served row.
 
 use super::corrupt;
-use rds_engine::ingest::references::stored_dimensions;
+use rds_engine::dimensions::stored_dimensions;
 use rds_facts as facts;
 use rds_shared::model::asset::{
     AssetLink, AssetRow, BackingProfile, Institutional, Issuer, Provenance, Quality, Renewal,

@@ -105,7 +105,7 @@ impl Finding {
 #[cfg(feature = "schema")]
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[expect(dead_code, reason = "only its schema is used")]
 enum Body {
     Report(ExternalReport),
     Claim(ExternalClaim),

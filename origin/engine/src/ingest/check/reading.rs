@@ -103,6 +103,10 @@ impl Check {
         if !self.entries(&overrides, call.overrides.len(), 0..=MAX_OVERRIDDEN_ACCOUNTS) {
             return;
         }
+        // The rules of an account are those of every call, also of one that overrides nothing.
+        if call.overrides.is_empty() && self.rules.is_some() {
+            self.account_override(&format!("{overrides}.*"), &AccountOverride::default());
+        }
         for (address, account) in &call.overrides {
             let is_address = EVM_CONTRACT.holds(address);
             self.must(&overrides, is_address, "must be by address: 0x and 40 lower-case hex digits");

@@ -1,8 +1,8 @@
 //! SQL statements as spans, and slow ones as log lines.
 //!
 //! sqlx reports each finished statement as an event of `tracing`. [`layer`] turns those of traced work into spans under the current
-//! one. It is enabled only while the task works for a span: otherwise sqlx neither formats nor sends the event. [`slow_layer`] logs a
-//! statement that took more than a second with the request that it was made for, which sqlx does not know.
+//! one, and drops those of other work. Without a collector the service has no such layer, and sqlx neither formats nor sends the event.
+//! [`slow_layer`] logs a statement that took more than a second with the request that it was made for, which sqlx does not know.
 
 use super::span::Kind;
 use super::{REQUEST, child, is_traced};

@@ -52,7 +52,7 @@ const EMPTIED: [&str; 3] = ["write_probe", "push_operation_other", "journal_othe
 
 /// Tables and views that the reading role may read: facts, scores and their history. What concerns callers is not among them: keys, tokens,
 /// organisations, usage, webhooks, decisions, and everything that is sent to subscribers or to the edge.
-pub const READABLE: [&str; 78] = [
+pub const READABLE: [&str; 79] = [
     "answer_attestation",
     "asset",
     "asset_answer",
@@ -124,6 +124,7 @@ pub const READABLE: [&str; 78] = [
     "status_sample",
     "symbol_day",
     "symbol_rollup",
+    "thinning",
     "vault",
     "vault_day",
     "vault_position",

@@ -75,7 +75,7 @@ async fn an_old_backup_and_each_kind_of_damage_fail_the_drill() {
         &test,
         "SET session_replication_role = replica;
          UPDATE vault_score SET document_hash = sha256('another') WHERE vault_id = (SELECT min(vault_id) FROM vault_score);
-         DELETE FROM journal WHERE seq = 2;
+         DELETE FROM journal WHERE seq = (SELECT seq FROM journal ORDER BY seq OFFSET 1 LIMIT 1);
          INSERT INTO decision (org_id, subject, decision_id, snapshot_id, key_id, envelope, signature, created_at, attempt)
          VALUES (1, repeat('a', 64), repeat('b', 64), repeat('c', 64), 'k', '{}', '0x' || repeat('ab', 65), now(), 0)",
     )

@@ -34,8 +34,16 @@ async fn execute(test: &TestApp, sql: &str) {
     sqlx::raw_sql(sql).execute(&test.facts.db.pool).await.unwrap();
 }
 
-/// Gives the market's operations their numbers.
+/// Gives the market's operations, and three more, their numbers.
 async fn number(test: &TestApp) {
+    execute(
+        test,
+        "INSERT INTO push_operation (recorded_at, family, stream_op, event_id, vault_ids, chain_ids, body)
+         SELECT (SELECT coalesce(max(recorded_at), now()) FROM push_operation), 'event.published', 'published', 'drill-' || n,
+                ARRAY[]::text[], ARRAY[]::bigint[], convert_to('{}', 'UTF8')
+         FROM generate_series(1, 3) AS n",
+    )
+    .await;
     let mut connection = test.facts.db.pool.acquire().await.unwrap();
     journal::tick(&mut connection, test.app.clock.now()).await.unwrap();
 }

@@ -49,7 +49,12 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     publication::lock_writers(tx).await?;
     let mut faults = batch.faults.clone();
     faults.extend(batch.ahead_of(now));
-    faults.extend(references::faults(tx, batch).await?);
+    match references::faults(tx, batch).await {
+        Ok(more) => faults.extend(more),
+        Err(error) if faults.is_empty() => return Err(error.into()),
+        // The batch is refused anyway. A faulty line may have an id that Postgres does not take as a text, one with a NUL.
+        Err(_) => {}
+    }
     if !faults.is_empty() {
         return Err(IngestError::Faults(faults));
     }

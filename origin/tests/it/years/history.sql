@@ -44,7 +44,7 @@ FROM (SELECT DISTINCT ON (vault_id, source, campaign_id, side) * FROM reward
 
 -- Readings of a chain: two fields, every fourth day.
 INSERT INTO chain_reading
-SELECT v.id, field, '1.5', v.chain_id, 200000 - n, '0x' || md5(n::text) || md5(n::text), '[{"method": "m", "contract": "c", "data": "0x", "answer": "0x"}]',
+SELECT v.id, field, '1.5', v.chain_id, 200000 - n, '0x' || md5(n::text) || md5(n::text), '[{"method": "eth_call", "contract": "0x0000000000000000000000000000000000000001", "data": "0x01020304", "answer": "0x"}]',
        2, 2, 'chain:' || v.chain_id, v.observed_at - n * interval '4 days', '\x00'
 FROM vault v, unnest(ARRAY['price_per_share', 'tvl_native']) AS field, generate_series(1, 182) AS n ON CONFLICT DO NOTHING;
 

@@ -13,6 +13,7 @@ use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tracing::Subscriber;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
@@ -27,11 +28,13 @@ const MAX_LINE_BYTES: usize = 768;
 /// Maximum length of the path in an access line, in bytes; a longer one is cut off.
 const MAX_PATH_BYTES: usize = 240;
 
+/// What the service logs of libraries. Slow statements are logged by `statements`, with the request.
+const OF_SERVICE: &str = "warn,sqlx::query=off";
+
 /// Starts logging for the service: its own lines from `level` up, and warnings and errors of libraries. With `traces`, SQL statements of
 /// traced work become spans.
 pub fn init_service(level: LogLevel, traces: bool) {
-    // Slow statements are logged by `statements`, with the request.
-    init("warn,sqlx::query=off", level, Some(traces));
+    init(OF_SERVICE, level, Some(traces));
 }
 
 /// Starts logging for a command, which reports through its result: warnings and errors only, and only errors of libraries.
@@ -39,8 +42,13 @@ pub fn init_command() {
     init("error", LogLevel::Warn, None);
 }
 
-/// `traces` is `None` for a command.
 fn init(libraries: &str, level: LogLevel, traces: Option<bool>) {
+    // A second call, in tests, fails because logging has been started.
+    let _ = subscriber(libraries, level, traces).try_init();
+}
+
+/// What takes log lines and statements. `traces` is `None` for a command.
+fn subscriber(libraries: &str, level: LogLevel, traces: Option<bool>) -> impl Subscriber + Send + Sync {
     let ours = match level {
         LogLevel::Error => "error",
         LogLevel::Warn => "warn",
@@ -54,8 +62,7 @@ fn init(libraries: &str, level: LogLevel, traces: Option<bool>) {
     let lines = format.with_writer(std::io::stderr).with_filter(filter);
     let spans = (traces == Some(true)).then(statements::layer);
     let slow = (traces.is_some() && level >= LogLevel::Warn).then(statements::slow_layer);
-    // A second call, in tests, fails because logging has been started.
-    let _ = tracing_subscriber::registry().with(lines).with(spans).with(slow).try_init();
+    tracing_subscriber::registry().with(lines).with(spans).with(slow)
 }
 
 /// The number of a caller's credential. Neither it nor the log leads to the credential's text.
@@ -265,6 +272,14 @@ mod tests {
     use rds_shared::route::RouteId;
     use std::io::{self, BufRead};
     use std::sync::mpsc::{Sender, channel};
+    use tracing_subscriber::filter::LevelFilter;
+
+    #[test]
+    fn without_a_collector_sqlx_formats_no_statement() {
+        // sqlx compares this level with that of its event, DEBUG, before it formats a statement.
+        let level = |traces| subscriber(OF_SERVICE, LogLevel::Info, Some(traces)).max_level_hint();
+        assert_eq!([level(false), level(true)], [LevelFilter::INFO, LevelFilter::DEBUG].map(Some));
+    }
 
     /// Sends all written bytes to a channel.
     struct Handed(Sender<Vec<u8>>);

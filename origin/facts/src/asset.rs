@@ -77,6 +77,7 @@ observations! {
         /// Name of the reviewer.
         reviewer: Option<String>,
         /// Legal wrapper, custody and audit.
+        #[serde(default, deserialize_with = "rds_shared::wire::object::optional")]
         institutional: Option<Institutional>,
         /// Documents used as evidence.
         #[serde(default)]

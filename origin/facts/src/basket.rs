@@ -34,7 +34,7 @@ observations! {
         /// Link to the written methodology.
         doc_url: Option<String>,
         /// Conditions for a constituent.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "rds_shared::wire::object::required")]
         eligibility_rule: Eligibility,
         /// A candidate with a score at or below the pivot gets no weight.
         pivot: Points,

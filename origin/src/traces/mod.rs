@@ -3,8 +3,8 @@
 //! The edge decides whether a caller's request is traced and says so in the signed head of its call; this process decides for the other
 //! listeners and for its jobs. The spans of one task find their parent through [`CURRENT`], so statements need no extra argument.
 //!
-//! Without `RDS_OTLP_ENDPOINT`, and for a request that is not sampled, no span exists: a step runs as it is, without an allocation, and
-//! sqlx formats nothing (`tests/it/service/traces.rs`).
+//! Without `RDS_OTLP_ENDPOINT`, and for a request that is not sampled, no span exists: a step runs as it is, without an allocation
+//! (`tests/it/service/traces.rs`). Without it sqlx formats no statement either (`telemetry.rs`).
 
 pub mod export;
 mod span;

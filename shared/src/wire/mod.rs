@@ -9,6 +9,7 @@ pub mod error;
 pub mod etag;
 pub mod headers;
 pub mod hex;
+pub mod object;
 pub mod page;
 pub mod percent;
 pub mod record;

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const SCHEMAS: &str = include_str!("../../../../openapi/ingest.json");
 /// Lines of one batch, few enough that all their faults are listed. A longer line may have many faults, so it is a batch by itself.
 const LINES: usize = 20;
-const LONG: usize = 20_000;
+const LONG: usize = 4_000;
 
 fn clock() -> Clock {
     Clock::held(Timestamp::parse(describe::ACCEPTED_AT).unwrap())

@@ -55,8 +55,7 @@ impl Collector {
 
 /// The service with traces to `collector`, and the layer that `serve` installs for statements.
 async fn traced(collector: &'static str, ratio: &'static str) -> (TestApp, DefaultGuard) {
-    // As the service logs without a collector (`origin/src/telemetry.rs`).
-    let subscriber = tracing_subscriber::registry().with(false.then(statements::layer)).with(statements::slow_layer());
+    let subscriber = tracing_subscriber::registry().with(statements::layer());
     let guard = tracing::subscriber::set_default(subscriber);
     let env = vec![("RDS_OTLP_ENDPOINT", collector), ("RDS_TRACE_RATIO", ratio)];
     let test = TestApp::with(TestOptions { env, ..TestOptions::default() }).await;

@@ -20,6 +20,7 @@ use rds_shared::access::Plan;
 use rds_shared::wire::Timestamp;
 use rds_simulate::{self as simulate, Options};
 use rds_store::push::journal;
+use rds_store::webhooks::deliveries;
 use rds_store::{chain_history, chains};
 use sqlx::PgConnection;
 use std::collections::BTreeSet;
@@ -82,8 +83,33 @@ const FREQUENT: [(&str, &str); 20] = [
     ("SELECT EXISTS (SELECT FROM ingest_batch WHERE version > $1", "every rebuild of the catalog, three times"),
 ];
 
-/// Statements that may read a whole table, by a part of their text, with the reason.
-const RARE: [(&str, &str); 1] = [("$1::text[] IS NULL", "every running campaign, once when a process starts")];
+/// Statements that may read a whole table, by a part of their text, with the table and the reason.
+const RARE: [(&str, &str, &str); 8] = [
+    ("$1::text[] IS NULL", "reward", "every running campaign, once when a process starts"),
+    ("FROM reward WHERE vault_id = ANY($1)", "reward", "a score run over all vaults reads all campaigns"),
+    (
+        "e.event_type = 'Incident' AND e.state = 'published' WHERE v.id",
+        "event",
+        "a score run over all vaults reads all incidents",
+    ),
+    ("SELECT EXISTS (SELECT FROM chain_reading)", "chain_reading", "stops at the first row, whichever it is"),
+    (
+        "SELECT DISTINCT ON (vault_id, field) vault_id, field, coalesce(value",
+        "chain_reading",
+        "an operator's command, which reads a chain's readings again",
+    ),
+    (
+        "-- prune_webhook_events",
+        "webhook_event",
+        "at most a thousand rows of those that are kept for 30 days; it finds them by their age",
+    ),
+    ("-- prune_removed_webhooks", "webhook_delivery", "a job's step for webhooks that were deleted"),
+    (
+        "WITH critical AS MATERIALIZED",
+        "event_link",
+        "the list of vaults with critical incidents reads the links of all of them",
+    ),
+];
 
 #[tokio::test]
 async fn frequent_statements_find_their_rows_by_an_index_at_two_years_of_history() {
@@ -123,13 +149,13 @@ async fn frequent_statements_find_their_rows_by_an_index_at_two_years_of_history
         }
     }
     for (text, one) in &sent {
-        if !one.scans.is_empty() && !RARE.iter().any(|(part, _)| text.contains(part)) {
+        if !one.scans.is_empty() && !RARE.iter().any(|(part, ..)| text.contains(part)) {
             faults.push(format!("{:?} in {} executions of:\n    {text}", one.scans, one.executions));
         }
     }
     for (table, scans) in &after {
         let more = scans - before.get(table).copied().unwrap_or_default();
-        if more > 0 {
+        if more > 0 && !RARE.iter().any(|(_, read, _)| read == table) {
             faults.push(format!("{table} was scanned {more} times"));
         }
     }
@@ -155,6 +181,9 @@ async fn live_for_an_hour(test: &TestApp) -> PgConnection {
     let of_journal = journal_is_read(test).await;
     database_metrics::read_once(&test.app.db, &test.app.metrics).await;
     scores_are_due(test).await;
+    let (db, now) = (&test.app.db, test.app.clock.now());
+    let capacity = deliveries::Capacity::whole(100);
+    db.run_tx("claim", |tx| Box::pin(deliveries::claim(tx, now, capacity))).await.unwrap();
     read_chain(test).await;
     ask(test).await;
     of_journal

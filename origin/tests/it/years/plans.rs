@@ -113,7 +113,9 @@ fn table_of(name: &str) -> &str {
     name.rsplit_once('_').filter(|(_, rest)| is_partition(rest)).map_or(name, |(table, _)| table)
 }
 
-/// Number of sequential scans of each large table so far, by all connections and all triggers and functions.
+/// Number of sequential scans of each large table so far, by all connections and all triggers and functions. Two kinds of partitions are left
+/// out: those with few rows, which are best read whole, and the default one, which a new hour's partition is compared with and which is empty in
+/// service.
 pub async fn sequential_scans(db: &Db, large: &BTreeSet<String>) -> BTreeMap<String, i64> {
     // A connection adds its numbers to the shared ones when it is told to, and at its end.
     let mut connections = Vec::new();
@@ -123,7 +125,7 @@ pub async fn sequential_scans(db: &Db, large: &BTreeSet<String>) -> BTreeMap<Str
     for connection in &mut connections {
         connection.execute("SELECT pg_stat_force_next_flush()").await.unwrap();
     }
-    let sql = "SELECT relname::text, coalesce(seq_scan, 0) FROM pg_stat_user_tables";
+    let sql = "SELECT relname::text, coalesce(seq_scan, 0) FROM pg_stat_user_tables WHERE n_live_tup > 1000 AND relname !~ '_other$'";
     let mut counts = BTreeMap::new();
     for row in connections[0].fetch_all(sql).await.unwrap() {
         let (name, count): (String, i64) = (row.get(0), row.get(1));

@@ -49,7 +49,7 @@ pub struct ChainCall {
     pub answer: Option<String>,
     /// What accounts have instead during an `eth_call`, by address: the state override, its third parameter. Such a call shows what would
     /// happen, for example if somebody deposited. Absent in a call that overrides nothing.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "crate::wire::object::by_name", skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, AccountOverride>,
     /// The gas that the call was given. Absent if any usual amount gives the same answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

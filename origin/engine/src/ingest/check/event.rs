@@ -1,7 +1,7 @@
 //! Checks of incidents and events.
 
 use super::fields::Check;
-use super::rule::{Rule, SLUG, VAULT_ID};
+use super::rule::{Rule, VAULT_ID};
 use rds_facts::{EventRecord, EventScope, IncidentLink, Reference, contract, event_id};
 use rds_store::At;
 use serde_json::Value;
@@ -31,14 +31,12 @@ impl Check {
     pub(super) fn incident(&mut self, incident: &mut IncidentLink) {
         self.header(incident.observed_at, &incident.source);
         self.slug("event_key", &incident.event_key);
-        match (&mut incident.vault_id, &incident.protocol_id) {
-            (Some(vault_id), None) => self.vault_id("vault_id", vault_id),
-            (None, Some(protocol_id)) => self.slug("protocol_id", protocol_id),
-            _ => self.wrong("vault_id", EITHER),
-        }
+        self.must("vault_id", incident.vault_id.is_some() != incident.protocol_id.is_some(), EITHER);
         self.rule("vault_id", || Rule::Form(&VAULT_ID));
-        self.rule("protocol_id", || Rule::Form(&SLUG));
-        self.rule("vault_id", || Rule::Must(EITHER.to_owned()));
+        if let Some(vault_id) = &mut incident.vault_id {
+            self.vault_id("vault_id", vault_id);
+        }
+        self.optional_slug("protocol_id", incident.protocol_id.as_ref());
         self.labels(&mut incident.event_type, &incident.title, incident.description.as_ref());
         self.timing(incident.occurred_at, incident.observed_at, incident.block_number);
         self.amount("loss_usd", incident.loss_usd);

@@ -1,7 +1,7 @@
 //! Checks of exposures.
 
 use super::fields::Check;
-use super::rule::{Rule, SLUG, VAULT_ID};
+use super::rule::{Rule, VAULT_ID};
 use rds_facts::{Exposure, ExposurePart};
 use rds_shared::scoring::vault::ExposuresStatus;
 use std::collections::HashSet;
@@ -44,14 +44,12 @@ impl Check {
     }
 
     fn part(&mut self, field: &str, part: &mut ExposurePart) {
-        match (&mut part.vault_id, &part.asset_id) {
-            (Some(vault_id), None) => self.vault_id(&format!("{field}.vault_id"), vault_id),
-            (None, Some(asset_id)) => self.slug(&format!("{field}.asset_id"), asset_id),
-            _ => self.wrong(field, EITHER),
-        }
-        self.rule(field, || Rule::Must(EITHER.to_owned()));
+        self.must(field, part.vault_id.is_some() != part.asset_id.is_some(), EITHER);
         self.rule(&format!("{field}.vault_id"), || Rule::Form(&VAULT_ID));
-        self.rule(&format!("{field}.asset_id"), || Rule::Form(&SLUG));
+        if let Some(vault_id) = &mut part.vault_id {
+            self.vault_id(&format!("{field}.vault_id"), vault_id);
+        }
+        self.optional_slug(&format!("{field}.asset_id"), part.asset_id.as_ref());
         self.fraction(&format!("{field}.lltv"), part.lltv);
         self.route(field, part);
     }

@@ -20,7 +20,7 @@ import { faultsOf } from './faults.mjs';
 import { Answers, Written, grouped } from './record.mjs';
 import { Stack } from './stack.mjs';
 import * as verdict from './verdict.mjs';
-import { Group, Writer, lines, numberIn } from './writers.mjs';
+import { Group, Writer, lines, numberIn, statesInHistory } from './writers.mjs';
 
 const SEED = Number(process.env.RDS_SEED ?? 1);
 const ROUNDS = Number(process.env.RDS_ROUNDS ?? 4);
@@ -366,12 +366,7 @@ describe('after every fault of the whole stack', () => {
   test('no batch was refused', () => expectNone(writers.flatMap(({ refusals }) => refusals).map((refusal) => `${refusal}\n    ${logLine(refusal)}`)));
 
   test('every acknowledged state is in the history', async () => {
-    const kept = new Map();
-    for (const { name, vaults } of groups) {
-      const { json } = await request(stack.edgeUrls[0], `/v1/vaults/${vaults[0]}?points=2160`);
-      kept.set(name, new Set(json.data.snapshots.map(numberIn)));
-    }
-    expectNone(verdict.lostStates(kept, written));
+    expectNone(verdict.lostStates(await statesInHistory(groups, stack.edgeUrls[0]), written));
   });
 
   test('every stream client got every event', () => expectNone(pushed.lostOnStreams(ours(), written.committed)));

@@ -1,6 +1,8 @@
 // The writers of facts: one writer per group of vaults. A batch sets every vault of the group to the same new number and contains one
 // event; the writer sends it until an origin acknowledges it.
 
+import { request } from '../stack.mjs';
+
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
 const CHAIN = 31337;
 const VAULTS = 4;
@@ -51,6 +53,16 @@ export class Group {
 
 /** The number of the state that a row shows. */
 export const numberIn = (row) => Math.round(row.tvl_usd - BASE_USD);
+
+/** The numbers of the states that the history of each group's first vault has, by group. */
+export async function statesInHistory(groups, edgeUrl) {
+  const kept = new Map();
+  for (const { name, vaults } of groups) {
+    const { json } = await request(edgeUrl, `/v1/vaults/${vaults[0]}?points=2160`);
+    kept.set(name, new Set(json.data.snapshots.map(numberIn)));
+  }
+  return kept;
+}
 
 /** A batch as the body of an ingest request. */
 export const lines = (batch) => batch.map((line) => JSON.stringify(line)).join('\n');

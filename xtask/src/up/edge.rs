@@ -123,7 +123,7 @@ pub fn start(
     run(command, state, port)
 }
 
-/// Like [`start`], with a configuration that is written for these bindings, and for another Worker than the product's, if it has other Durable Objects.
+/// Like [`start`], with a configuration for these bindings and Durable Objects: for other Workers, and for settings that the product does not have.
 pub fn start_with(
     workerd: &Path,
     bundle: &Bundle,

@@ -6,6 +6,7 @@
 //! because the macros would check each statement again in every build.
 
 use crate::support::db::TestDb;
+use crate::support::sql::without_comments;
 use sqlx::Executor;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -69,17 +70,6 @@ const KEYWORDS: [&str; 15] = [
     "distinct",
     "null",
 ];
-
-/// The statement without the comments before it.
-fn without_comments(text: &str) -> &str {
-    let text = text.trim_start();
-    let behind = match text.split_at_checked(2) {
-        Some(("/*", rest)) => rest.split_once("*/").map(|(_, behind)| behind),
-        Some(("--", rest)) => rest.split_once('\n').map(|(_, behind)| behind),
-        _ => None,
-    };
-    behind.map_or(text, without_comments)
-}
 
 /// The keywords of a statement that are in lower case. Quoted texts, comments and placeholders are not checked.
 fn lower_case_keywords(sql: &str) -> BTreeSet<&str> {

@@ -5,6 +5,7 @@ pub mod db;
 pub mod edge_peer;
 pub mod market;
 pub mod receiver;
+pub mod sql;
 pub mod stream_client;
 pub mod streaming;
 pub mod testapp;

@@ -3,6 +3,7 @@
 //! sqlx prepares each statement once in a connection and Postgres lists it in `pg_prepared_statements`: the text as it is shipped, after
 //! every `format!`. So nothing has to be copied into a test, and a statement that nobody listed is examined as well.
 
+use crate::support::sql::without_comments;
 use rds_store::Db;
 use serde_json::Value;
 use sqlx::{Executor, PgConnection, Row};
@@ -55,17 +56,6 @@ pub async fn of(connection: &mut PgConnection, large: &BTreeSet<String>, sent: &
         let plan: Value = serde_json::from_str(plan.get_unchecked::<&str, _>(0)).unwrap();
         scans(&plan[0]["Plan"], false, large, &partial, &mut one.scans);
     }
-}
-
-/// The statement without the comments before it.
-fn without_comments(text: &str) -> &str {
-    let text = text.trim_start();
-    let behind = match text.split_at_checked(2) {
-        Some(("/*", rest)) => rest.split_once("*/").map(|(_, behind)| behind),
-        Some(("--", rest)) => rest.split_once('\n').map(|(_, behind)| behind),
-        _ => None,
-    };
-    behind.map_or(text, without_comments)
 }
 
 /// Indexes with a condition: they contain few rows of their table, so reading one whole is cheap.

@@ -10,9 +10,11 @@ mod constant;
 mod constant_peer;
 mod cores;
 mod edge;
+mod endurance;
 mod explorer;
 mod filling;
 mod graph;
+mod growth;
 mod http;
 mod load;
 mod market;
@@ -43,7 +45,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
-    /// Run every benchmark except the soak, which takes half an hour. A failure does not stop the others.
+    /// Run every benchmark except the soak and the endurance run, which take half an hour and an hour. A failure does not stop the others.
     All(Plan),
     /// Origin: the public list against peers, and how its cost grows with vaults and processes.
     Origin(parts::Options),
@@ -65,6 +67,10 @@ enum What {
     Clients(clients::Options),
     /// Explorer: frames while 25,000 rows scroll in Chromium, and the first paint on a slow machine.
     Explorer(explorer::Options),
+    /// Growth: bytes that each table grows by in a year of 10,000 vaults read hourly, and those of a signed check.
+    Growth(growth::Options),
+    /// Endurance: a whole stack under mixed work for an hour or more: memory, descriptors, table sizes, latency.
+    Endurance(endurance::Options),
     /// Soak: whether the memory of the edge's runtime levels off during half an hour of mixed load.
     Soak(soak::Options),
     /// Serve a file's bytes on a loopback port, as the origin's constant peer.
@@ -151,15 +157,17 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Chain(options)) => chain::run(&options),
         Some(What::Clients(options)) => clients::run(&options),
         Some(What::Explorer(options)) => explorer::run(&options),
+        Some(What::Growth(options)) => growth::run(&options),
+        Some(What::Endurance(options)) => endurance::run(&options),
         Some(What::Soak(options)) => soak::run(&options),
         Some(What::All(plan)) => all(&plan),
         None => all(&Plan::default()),
     }
 }
 
-/// Runs every benchmark except the soak; fails at the end if one failed.
+/// Runs every benchmark except `soak` and `endurance`; fails at the end if one failed.
 fn all(plan: &Plan) -> Result<()> {
-    let measurements: [(&str, &dyn Fn() -> Result<()>); 10] = [
+    let measurements: [(&str, &dyn Fn() -> Result<()>); 11] = [
         ("origin", &|| origin::run(&parts::Options::of(plan))),
         ("reads", &|| reads::run(&reads::Options::of(plan))),
         ("access", &|| access::run(plan)),
@@ -170,6 +178,7 @@ fn all(plan: &Plan) -> Result<()> {
         ("chain", &|| chain::run(&chain::Options::of(plan))),
         ("clients", &|| clients::run(&clients::Options::default())),
         ("explorer", &|| explorer::run(&explorer::Options::default())),
+        ("growth", &|| growth::run(&growth::Options::default())),
     ];
     let (begun, mut failed) = (Instant::now(), Vec::new());
     for (name, measure) in measurements {

@@ -23,6 +23,9 @@ const STREAMS_PER_KEY = 200;
 const KEYS = Math.ceil((3 * CLIENTS) / STREAMS_PER_KEY);
 /** Connections that are opened at a time. */
 const OPENING = 200;
+/** Longest pause before the second attempt to connect, and before any later one, in milliseconds: it doubles, as in client libraries. */
+const FIRST_PAUSE = 400;
+const LONGEST_PAUSE = 8000;
 /** Milliseconds between two operations. */
 const PACE = 500;
 /** Tides without a fault, after which descriptors and memory are compared. */
@@ -77,9 +80,9 @@ class Member {
   }
 
   async tryUntilOpen() {
-    while (this.wanted && !this.isOpen) {
+    for (let most = FIRST_PAUSE; this.wanted && !this.isOpen; most = Math.min(2 * most, LONGEST_PAUSE)) {
       await this.connection().catch(() => {}); // Whatever happened, it tries again.
-      if (!this.isOpen) await sleep(this.dice.between(50, 500));
+      if (!this.isOpen) await sleep(this.dice.between(most / 4, most));
     }
   }
 

@@ -103,6 +103,7 @@ fn measure_in(folder: &Path, market: &Market, node: &mut Node, vaults: &[Address
     ensure!(of("vault_state") == count as i64, "not every vault changed: {}", told(&written));
     let what = format!("a cycle over {count} vaults, everything changed, seconds");
     report.at_most(&what, seconds, CHANGED_SECONDS, &format!("{seen}; {}", told(&written)));
+    report.stated("bytes of a stored field that was read on a chain, with its calls", store.reading_bytes()?, "");
     Ok(())
 }
 
@@ -221,6 +222,13 @@ impl Store {
     /// Vaults with a published score.
     fn scored(&mut self) -> Result<i64> {
         self.number("SELECT count(*) FROM vault_score WHERE score IS NOT NULL")
+    }
+
+    /// Bytes per row of the chain's readings, with indexes and large values.
+    fn reading_bytes(&mut self) -> Result<f64> {
+        let rows = self.number("SELECT count(*) FROM chain_reading")?;
+        ensure!(rows > 0, "no reading is stored");
+        Ok(self.number("SELECT pg_total_relation_size('chain_reading')")? as f64 / rows as f64)
     }
 
     /// A number that every later transaction reaches or exceeds.

@@ -36,7 +36,11 @@ pub struct Ours {
 impl Ours {
     /// Starts the service on the servers' core. `configure` changes the options of `up`.
     pub fn start(configure: impl FnOnce(&mut Options)) -> Result<Self> {
-        let market = Market::start_as(0, Edge::None, configure)?;
+        Self::over(Market::start_as(0, Edge::None, configure)?)
+    }
+
+    /// The service of a running market.
+    pub fn over(market: Market) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let db = runtime.block_on(Db::connect(market.text("database_url")?, CONNECTIONS))?;
         Ok(Self { market, db, runtime, keys: Vec::new() })

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use memchr::memmem;
 
 /// Start of every payload.
-const START: &[u8] = b"{\"n\":";
+pub const START: &[u8] = b"{\"n\":";
 /// Number of digits of a payload's number.
 const DIGITS: usize = 9;
 /// Number of the first payload. All numbers have [`DIGITS`] digits, so that all payloads have the same length.

@@ -16,6 +16,7 @@ use super::publish_times::PublishTimes;
 use super::receivers::{HANG_PREFIX, Receivers, Round};
 use super::server::Server;
 use super::sse;
+use crate::growth::tables;
 use crate::report::Report;
 use crate::summary::{Comparison, Target};
 use crate::versus::{Side, median};
@@ -129,6 +130,7 @@ fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
         }
         rounds.push(round(&ours, &receivers, &mut next, LOAD)?);
     }
+    let stored = stored(&ours)?;
     drop(ours);
     let (quiet, hanging) = (Outcome::middle(&calm), Outcome::middle(&rounds));
     let [part, calm_part] =
@@ -194,6 +196,11 @@ fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
         TARGET_MOST,
         &format!("{most:.0}/s and {their_most:.0}/s"),
     );
+    report.stated(
+        "webhooks: bytes in the database per delivery, with its attempts and its share of the event",
+        stored,
+        "",
+    );
     report.at_most(
         "webhooks: lag of those that answer, from commit to receiver, s (p99)",
         hanging.lag[1],
@@ -201,6 +208,17 @@ fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
         &format!("none hanging: {:.3}; the machine's load before: {load}", quiet.lag[1]),
     );
     Ok(())
+}
+
+/// Bytes of the webhook tables per delivery.
+fn stored(ours: &Ours) -> Result<f64> {
+    let sizes = ours.runtime.block_on(tables::sizes(&ours.db.pool))?;
+    let size = |table: &str| sizes.get(table).copied().unwrap_or_default();
+    let bytes: i64 =
+        ["webhook_event", "webhook_delivery", "webhook_attempt"].map(|table| size(table).bytes).iter().sum();
+    let deliveries = size("webhook_delivery").rows;
+    ensure!(deliveries > 0, "no delivery is stored");
+    Ok(bytes as f64 / deliveries as f64)
 }
 
 /// The most deliveries per second that `round` keeps up with.
@@ -218,7 +236,7 @@ fn most(mut round: impl FnMut(Load) -> Result<Outcome>) -> Result<f64> {
 }
 
 /// Creates a subscription to published events.
-fn subscribe(ours: &Ours, owner: &Principal, url: &str) -> Result<()> {
+pub fn subscribe(ours: &Ours, owner: &Principal, url: &str) -> Result<()> {
     let body = json!({ "url": url, "families": [EVENT_TYPE] }).to_string();
     let mut request = Vec::new();
     ours.market.signed_post("/v1/webhooks", body.into_bytes(), owner)?(&mut request);

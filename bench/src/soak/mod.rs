@@ -1,8 +1,8 @@
 //! `soak`: memory of the edge's runtime under a long mixed load, compared with a minimal Worker.
 
-mod growth;
+pub mod growth;
 mod inspector;
-mod mix;
+pub mod mix;
 pub mod runtime;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -79,7 +79,7 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
             request_id,
             label: trace.label,
             method: method.as_str(),
-            path: is_path_logged(&trace).then(|| uri.path()),
+            path: logged_path(&trace, uri.path(), status),
             caller: trace.caller,
             credential: trace.credential,
             status,
@@ -96,7 +96,7 @@ fn end_span(mut span: Span, trace: &Trace, (method, path): (&str, &str), request
     span.rename(format!("{method} {}", trace.label.name()));
     span.set("http.request.method", method);
     span.set("http.route", trace.label.name());
-    if is_path_logged(trace) {
+    if let Some(path) = logged_path(trace, path, status) {
         span.set("url.path", path);
     }
     span.set_number("http.response.status_code", i64::from(status));
@@ -116,12 +116,15 @@ fn end_span(mut span: Span, trace: &Trace, (method, path): (&str, &str), request
     }
 }
 
-/// Whether the access line contains the path. The path of an unknown route, and of a stranger at the admin listener, is arbitrary text.
-fn is_path_logged(trace: &Trace) -> bool {
+/// The path in the access line and in the span. The path of a request that was refused is arbitrary text of its caller, which may be a credential in
+/// the wrong place, so the route's pattern stands in for it.
+fn logged_path<'a>(trace: &Trace, path: &'a str, status: u16) -> Option<&'a str> {
+    let is_refused = status >= 400;
     match trace.label {
-        Label::Route(_) | Label::EdgeMessage => true,
-        Label::Admin => trace.caller != Caller::Unknown,
-        Label::Unmatched => false,
+        Label::Route(id) if is_refused => Some(id.route().path),
+        Label::Admin if trace.caller == Caller::Unknown => None,
+        Label::Route(_) | Label::EdgeMessage | Label::Admin => (!is_refused).then_some(path),
+        Label::Unmatched => None,
     }
 }
 

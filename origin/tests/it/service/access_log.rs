@@ -37,6 +37,7 @@ async fn lines() -> (Vec<Value>, String) {
     test.get_as(&Principal::IndexToken { id: 41 }, "/v1/vaults").await;
     test.get_as(&Principal::FirstParty { origin: "https://app.example".into() }, "/v1/vaults").await;
     test.get("/v1/a-secret-in-a-wrong-place").await;
+    test.get("/v1/vaults/a-secret-as-an-id").await;
     test.ask(bare("GET", "/v1/vaults")).await;
     test.from(PEER, Listener::Relay, bare("GET", "/v1/health")).await;
     test.at(Listener::Admin, bare("GET", "/ready")).await;
@@ -46,7 +47,9 @@ async fn lines() -> (Vec<Value>, String) {
     assert_eq!(last.status, StatusCode::OK);
     test.app.access_log.flush();
     let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
-    for hidden in ["not-in-the-log", "a-secret-in-a-wrong-place", "a-strangers-text", PEER, "app.example"] {
+    for hidden in
+        ["not-in-the-log", "a-secret-in-a-wrong-place", "a-secret-as-an-id", "a-strangers-text", PEER, "app.example"]
+    {
         assert!(!text.contains(hidden), "{hidden} in {text}");
     }
     let id = last.headers["x-request-id"].to_str().unwrap().to_owned();
@@ -90,4 +93,6 @@ async fn a_line_names_the_key_the_path_and_the_request_id_of_the_answer() {
     assert_eq!(of("operator")["request_id"], last_id.as_str());
     assert_eq!(of("probe")["path"], "/ready");
     assert!(of("unknown").get("path").is_none(), "{}", of("unknown"));
+    let refused = lines.iter().find(|line| line["route"] == "VaultById").unwrap();
+    assert_eq!((&refused["status"], &refused["path"]), (&404.into(), &"/v1/vaults/{id}".into()));
 }

@@ -84,7 +84,8 @@ export const QUESTIONS = [
     tool: 'search_assets',
     arguments: () => ({ view: 'real_world', limit: 1 }),
     facts: ({ data: [{ symbol, name, risk_tier: tier }] }) => [symbol, name, tier],
-    expected: () => ['DTB', 'Devnet Treasury Bill', 'Prime'],
+    // Another test of the same stack may have added one.
+    expected: async ({ read }) => (await read('/v1/rwa?limit=1')).data.flatMap(({ symbol, name, risk_tier: tier }) => [symbol, name, tier]),
   },
   {
     question: 'What kind of asset is PNY, and how safe is it?',

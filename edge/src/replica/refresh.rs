@@ -17,7 +17,7 @@ use rds_shared::access::AssertionKey;
 use rds_shared::access::link::{ReplicaAsk, read_parts};
 use rds_shared::pace::{Pace, Pause};
 use rds_shared::read_model;
-use rds_shared::replica::{FORMAT, Families, Family, SegmentName, StateId, Update};
+use rds_shared::replica::{FORMAT, Families, Family, Manifest, SegmentName, StateId, Update};
 use rds_shared::route::{ROUTES, TagVersions};
 use rds_shared::wire::Timestamp;
 use std::cell::{Cell, RefCell};
@@ -203,7 +203,7 @@ impl<S: ReplicaSource> Refresh<'_, S> {
         if let Err(fault) = self.fetch(probes(manifest, Families::ALL.without(carried)), carried.is_empty()).await? {
             return Ok(Err(fault));
         }
-        self.pack().await;
+        self.pack(manifest).await;
         let estimate = |family| self.segments.borrow().estimate(manifest, family);
         let wanted = match self.isolate.replica.borrow_mut().wanted(estimate, carried) {
             Ok(wanted) => wanted,
@@ -261,10 +261,10 @@ impl<S: ReplicaSource> Refresh<'_, S> {
         Ok(Err(fault))
     }
 
-    /// Packs the rows of segments that are here, from which the sizes of families are estimated.
-    async fn pack(&self) {
+    /// Packs the rows of segments that are here, from which the sizes of families are estimated, if those of `manifest` are many.
+    async fn pack(&self, manifest: &Manifest) {
         let mut segments = self.segments.take();
-        segments.pack(&self.pace).await;
+        segments.pack(manifest, &self.pace).await;
         self.segments.replace(segments);
     }
 
@@ -325,7 +325,7 @@ impl<S: ReplicaSource> Refresh<'_, S> {
                 self.unpack(name, bytes).await?;
             }
             // The first part has segments of every family.
-            self.pack().await;
+            self.pack(manifest).await;
             self.check_size()?;
         }
         let is_whole = |family: &Family| self.segments.borrow().lacking(manifest.of(*family).iter()).is_empty();

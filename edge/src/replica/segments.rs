@@ -9,10 +9,13 @@ use std::sync::Arc;
 
 /// Segments of a family from which its size is estimated, and its dictionary is made.
 const PROBES: usize = 4;
-/// The families whose rows are packed if there are many: only their rows are unpacked when they are served.
+/// The families whose rows are packed if all rows take more memory than [`MAX_PLAIN_BYTES`]: a packed row must be unpacked whenever it is served, and
+/// packing all of them delays the first answer of an isolate.
 const PACKED: Families = Families::of(&[Family::Vaults]);
 /// Segments of a family whose rows are packed: fewer than that take less memory than what packing needs.
 const MIN_PACKED: usize = 16;
+/// Most bytes of all rows, with their part of the model, that are held as they travel. Twice as many fit while new rows replace all of them.
+const MAX_PLAIN_BYTES: usize = 52_000_000;
 /// About what it takes to pack a row.
 const PACK_NANOS: usize = 25_000;
 
@@ -80,9 +83,15 @@ impl Segments {
         }
     }
 
-    /// Makes the dictionary from the segments that are here, and packs them.
-    pub async fn pack(&mut self, pace: &Pace<'_>) {
-        if self.dictionary.is_some() {
+    /// Makes the dictionary from the segments that are here, and packs them, if the rows of `manifest` would take too much memory as they are.
+    pub async fn pack(&mut self, manifest: &Manifest, pace: &Pace<'_>) {
+        self.pack_above(MAX_PLAIN_BYTES, manifest, pace).await;
+    }
+
+    async fn pack_above(&mut self, max_plain: usize, manifest: &Manifest, pace: &Pace<'_>) {
+        let plain =
+            Family::ALL.into_iter().map(|family| self.estimate(manifest, family)).fold(0, usize::saturating_add);
+        if self.dictionary.is_some() || plain <= max_plain {
             return;
         }
         let names: Vec<SegmentName> = self.packed.iter().filter(|name| self.rows.contains_key(name)).copied().collect();
@@ -138,4 +147,59 @@ pub fn probes(manifest: &Manifest, families: Families) -> impl Iterator<Item = &
         let names = manifest.of(family);
         names.iter().step_by(names.len().div_ceil(PROBES).max(1))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rds_shared::pace::at_once;
+    use rds_shared::replica::{FAMILIES, StateId};
+
+    /// A manifest of the rows of many vaults, with its segments.
+    fn vaults(count: usize) -> (Manifest, Segments) {
+        let content = |n: usize| {
+            format!("{{\"id\":{n},\"name\":\"Vault {n}\",\"asset_symbol\":\"USDC\",\"deposit_status\":\"open\"}}")
+        };
+        let rows: Vec<Row> =
+            (0..count).map(|n| Row::new(format!("{n:08}").as_bytes(), content(n).as_bytes()).unwrap()).collect();
+        let (mut segments, mut names) = (Segments::default(), Vec::new());
+        for rows in rows.chunks(20) {
+            let Segment { name, bytes } = Segment::encode(rows);
+            segments.take(at_once(Unpacked::of(name, &bytes, None, &Pace::unbroken())).unwrap());
+            names.push(name);
+        }
+        let mut families: [Vec<SegmentName>; FAMILIES] = std::array::from_fn(|_| Vec::new());
+        families[Family::Vaults as usize] = names;
+        let manifest = Manifest::new(StateId::default(), families);
+        segments.expect(&manifest);
+        (manifest, segments)
+    }
+
+    fn rows(manifest: &Manifest, segments: &Segments) -> Vec<Row> {
+        manifest.of(Family::Vaults).iter().flat_map(|name| segments.rows(name).unwrap().to_vec()).collect()
+    }
+
+    #[test]
+    fn rows_are_packed_only_if_they_would_take_too_much_memory() {
+        let (manifest, mut segments) = vaults(400);
+        let (plain, before, bytes) =
+            (segments.estimate(&manifest, Family::Vaults), rows(&manifest, &segments), segments.bytes());
+        at_once(segments.pack_above(plain, &manifest, &Pace::unbroken()));
+        assert!(rows(&manifest, &segments).iter().all(|row| row.dictionary().is_none()), "they fit");
+        at_once(segments.pack_above(plain - 1, &manifest, &Pace::unbroken()));
+        let packed = rows(&manifest, &segments);
+        assert!(packed.iter().all(|row| row.dictionary().is_some()));
+        assert!(
+            packed == before && segments.bytes() < bytes,
+            "the same rows in {} bytes, not in {bytes}",
+            segments.bytes()
+        );
+    }
+
+    #[test]
+    fn few_segments_are_never_packed() {
+        let (manifest, mut segments) = vaults(20 * (MIN_PACKED - 1));
+        at_once(segments.pack_above(0, &manifest, &Pace::unbroken()));
+        assert!(rows(&manifest, &segments).iter().all(|row| row.dictionary().is_none()));
+    }
 }

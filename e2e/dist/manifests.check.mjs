@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import Ajv from 'ajv';
 import { parse, parseAllDocuments } from 'yaml';
@@ -38,7 +38,7 @@ describe('deploy/compose.yaml', () => {
     for (const [name, service] of Object.entries(compose.services)) {
       for (const volume of service.volumes ?? []) {
         const from = volume.split(':')[0];
-        if (from.startsWith('.')) assert.ok(readFileSync(join(deploy, from)).length > 0, `${name}: ${from}`);
+        if (from.startsWith('.')) assert.ok(statSync(join(deploy, from)).size > 0, `${name}: ${from}`);
       }
     }
     for (const name of ['origin-a', 'origin-b', 'migrate']) {
@@ -47,9 +47,9 @@ describe('deploy/compose.yaml', () => {
     for (const variable of Object.keys(compose.services.edge.environment)) assert.ok(worker.includes(variable), variable);
   });
 
-  test('uses this release, publishes only the proxy, and hardens what is ours', () => {
-    const published = Object.entries(compose.services).filter(([, { ports }]) => ports).map(([name]) => name);
-    assert.deepEqual(published, ['proxy']);
+  test('uses this release, publishes only the proxy and, on this machine, the dashboard, and hardens what is ours', () => {
+    const published = Object.entries(compose.services).filter(([, { ports }]) => ports).map(([name, { ports }]) => [name, ...ports]);
+    assert.deepEqual(published, [['proxy', '80:80', '443:443'], ['dashboard', '127.0.0.1:3000:3000']]);
     for (const name of ['origin-a', 'origin-b', 'migrate', 'edge']) {
       const { image, read_only: isReadOnly, cap_drop: dropped } = compose.services[name];
       assert.ok(image.endsWith(`:${version}}`), image);
@@ -57,12 +57,26 @@ describe('deploy/compose.yaml', () => {
     }
   });
 
-  test('takes every variable from the file that secrets.sh prints', () => {
-    const printed = execFileSync('sh', [join(deploy, 'compose/secrets.sh')], { encoding: 'utf8' });
-    const given = new Set([...printed.matchAll(/^(\w+)=.+$/gm)].map(([, name]) => name));
+  test('takes every variable and secret from the files that secrets.sh writes, once', () => {
+    const copy = join(folder, 'deploy');
+    mkdirSync(join(copy, 'compose'), { recursive: true });
+    const script = join(copy, 'compose/secrets.sh');
+    copyFileSync(join(deploy, 'compose/secrets.sh'), script);
+    execFileSync('sh', [script]);
+    const first = readFileSync(join(copy, '.env'), 'utf8');
+    const given = Object.fromEntries([...first.matchAll(/^(\w+)=(.+)$/gm)].map(([, name, value]) => [name, value]));
     const wanted = [...text('compose.yaml').matchAll(/\$\{(\w+):\?\}/g)].map(([, name]) => name);
-    assert.deepEqual(wanted.filter((name) => !given.has(name)), []);
-    for (const script of ['secrets.sh', 'passwords.sh']) execFileSync('sh', ['-n', join(deploy, 'compose', script)]);
+    assert.deepEqual(wanted.filter((name) => !(name in given)), []);
+    const secrets = Object.values(compose.secrets).map(({ file }) => file);
+    assert.deepEqual(secrets, ['./secrets/admin_token']);
+    assert.equal(readFileSync(join(copy, 'secrets/admin_token'), 'utf8'), given.RDS_ADMIN_TOKEN);
+    const mode = (name) => statSync(join(copy, name)).mode & 0o777;
+    assert.deepEqual([mode('.env'), mode('secrets')], [0o600, 0o700]);
+    assert.equal(spawnSync('sh', [script]).status, 1, 'a second time');
+    assert.equal(readFileSync(join(copy, '.env'), 'utf8'), first);
+    const ignored = execFileSync('git', ['check-ignore', 'deploy/.env', ...secrets.map((file) => join('deploy', file))], { cwd: repository, encoding: 'utf8' });
+    assert.equal(ignored.trim().split('\n').length, 2, 'Git, and so the tarball, leaves them out');
+    execFileSync('sh', ['-n', join(deploy, 'compose/passwords.sh')]);
   });
 
   test('Caddy accepts the configuration of the proxy', { skip: !process.env.RDS_PROXIES }, () => {
@@ -72,10 +86,10 @@ describe('deploy/compose.yaml', () => {
     assert.equal(done.status, 0, done.stderr);
   });
 
-  test('the scrape loads the alerts that the product ships', () => {
+  test('the scrape loads the alerts and objectives that the product ships', () => {
     const scrape = parse(text('compose/prometheus.yml'));
-    assert.deepEqual(scrape.rule_files, ['/etc/prometheus/alerts.yml']);
-    assert.ok(compose.services.metrics.volumes.some((volume) => volume.startsWith('../origin/alerts.yml:/etc/prometheus/alerts.yml')));
+    assert.deepEqual(scrape.rule_files, ['alerts.yml', 'slo.yml'].map((name) => `/etc/prometheus/${name}`));
+    for (const file of scrape.rule_files) assert.ok(compose.services.metrics.volumes.includes(`../origin/${basename(file)}:${file}:ro`), file);
     const [job] = scrape.scrape_configs;
     assert.equal(job.job_name, 'rds-origin');
     assert.deepEqual(job.static_configs[0].targets, ['origin-a:8790', 'origin-b:8790']);

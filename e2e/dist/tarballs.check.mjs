@@ -58,7 +58,7 @@ describe("the origin's tarball", () => {
   });
 
   test('contains what the documents of deployment name', () => {
-    for (const file of ['deploy/postgres/roles.sql', 'deploy/compose.yaml', 'deploy/systemd/rds-origin.service', 'deploy/kubernetes/origin.yaml', 'docs/handbook/deploy.md', 'origin/alerts.yml', 'LICENSE']) {
+    for (const file of ['deploy/postgres/roles.sql', 'deploy/compose.yaml', 'deploy/systemd/rds-origin.service', 'deploy/kubernetes/origin.yaml', 'docs/handbook/deploy.md', 'origin/alerts.yml', 'origin/slo.yml', 'LICENSE']) {
       assert.equal(readFileSync(join(root, file), 'utf8'), readFileSync(join(repository, file), 'utf8'), file);
     }
   });

@@ -9,6 +9,7 @@ mod tree;
 
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,9 +49,17 @@ impl Options {
     }
 }
 
-/// Files beside the program in the origin's tarball; folders are copied whole.
-const DOCUMENTS: [&str; 7] =
-    ["CHANGELOG.md", "LICENSE", "README.md", "deploy", "docs/handbook", "origin/OPERATING.md", "origin/alerts.yml"];
+/// Files beside the program in the origin's tarball; of folders, the files that Git knows or would add.
+const DOCUMENTS: [&str; 8] = [
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "deploy",
+    "docs/handbook",
+    "origin/OPERATING.md",
+    "origin/alerts.yml",
+    "origin/slo.yml",
+];
 const CHECKSUMS: &str = "SHA256SUMS";
 const PROVENANCE: &str = "provenance.intoto.json";
 /// Folder of the edge in its image, and of its Durable Objects.
@@ -151,12 +160,10 @@ impl Dist<'_> {
         ] {
             tree.bytes(&at(path), command::output(Command::new(program).args(["completions", shell]))?);
         }
-        for path in DOCUMENTS {
-            let from = workspace::root().join(path);
-            match from.is_dir() {
-                true => tree.copy_all(&at(path), &from)?,
-                false => tree.copy(&at(path), &from, 0o644),
-            }
+        for path in documents()? {
+            let from = workspace::root().join(&path);
+            let executable = std::fs::metadata(&from)?.permissions().mode() & 0o100 != 0;
+            tree.copy(&at(&path), &from, if executable { 0o755 } else { 0o644 });
         }
         self.compressed(&name, &tree)
     }
@@ -241,6 +248,15 @@ impl Dist<'_> {
         std::fs::write(self.folder.join(CHECKSUMS), lines)?;
         Ok(())
     }
+}
+
+/// The paths of the documents in the clone. Files that Git ignores are not among them, such as the secrets that `deploy/compose/secrets.sh` writes.
+fn documents() -> Result<Vec<String>> {
+    let mut git = Command::new("git");
+    git.current_dir(workspace::root()).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"]);
+    let listed = command::output(git.args(DOCUMENTS)).context("cannot list the documents of the tarball")?;
+    let exists = |path: &&str| workspace::root().join(path).is_file();
+    Ok(listed.split_terminator('\0').filter(exists).map(str::to_owned).collect())
 }
 
 /// The system's packages as components.

@@ -1,0 +1,276 @@
+//! Runs mutants: batches of one judge's mutants, each a run of cargo-mutants in a job's copy of the clone.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::kept::{Keeper, Outcome};
+use super::mutant::{self, Mutant};
+use super::scopes::{self, Judge, Scope, judge_of};
+use super::tree::Tree;
+use crate::command;
+use crate::console::Step;
+use crate::signals;
+
+/// Mutants a batch. An interrupted batch keeps the results it has.
+const BATCH: usize = 24;
+/// The shortest time after which tests that do not end count as hanging.
+const SHORTEST_TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(6 * 3600);
+
+/// What a run needs besides its mutants.
+pub struct Runner<'a> {
+    pub program: &'a Path,
+    pub scope: Scope,
+    pub jobs: usize,
+    /// No batch begins later than this.
+    pub until: Option<Instant>,
+    /// Administrative URL of a Postgres, for judges that need one.
+    pub postgres: Option<&'a str>,
+}
+
+struct Batch<'a> {
+    judge: &'static Judge,
+    mutants: Vec<&'a Mutant>,
+}
+
+/// What the jobs share.
+struct Shared<'a> {
+    batches: VecDeque<Batch<'a>>,
+    keeper: &'a mut Keeper,
+    step: Step,
+    done: usize,
+    missed: usize,
+}
+
+impl Runner<'_> {
+    /// Runs the mutants, keeps each result, and returns how many were judged.
+    ///
+    /// # Errors
+    /// If a judge fails without a mutant, or cargo-mutants itself does.
+    pub fn run(&self, mutants: &[&Mutant], keeper: &mut Keeper) -> Result<usize> {
+        let batches = batches(self.scope, mutants);
+        let step = Step::start(format!("{} mutants of {}", mutants.len(), self.scope.name()));
+        let jobs = self.jobs.min(batches.len()).max(1);
+        let shared = Mutex::new(Shared { batches: batches.into(), keeper, step, done: 0, missed: 0 });
+        let outcome: Result<()> = std::thread::scope(|scope| {
+            let running: Vec<_> = (0..jobs)
+                .map(|job| {
+                    scope.spawn({
+                        let shared = &shared;
+                        move || self.job(job, shared)
+                    })
+                })
+                .collect();
+            running.into_iter().try_for_each(|job| job.join().unwrap_or_else(|_| bail!("a job panicked")))
+        });
+        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        outcome?;
+        shared.step.done(&format!("{} judged, {} missed", shared.done, shared.missed));
+        Ok(shared.done)
+    }
+
+    fn job(&self, job: usize, shared: &Mutex<Shared<'_>>) -> Result<()> {
+        let tree = Tree::synced(job)?;
+        let mut timeouts: HashMap<*const Judge, Duration> = HashMap::new();
+        loop {
+            signals::check()?;
+            let mut locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(());
+            }
+            let Some(batch) = locked.batches.pop_front() else { return Ok(()) };
+            drop(locked);
+            let known = timeouts.get(&std::ptr::from_ref(batch.judge)).copied();
+            let outcome = self.cargo_mutants(&tree, &batch, known, shared);
+            let outcomes = Outcomes::read(&tree.output)?;
+            let mut locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            for (mutant, result) in outcomes.of(&batch.mutants)? {
+                locked.keeper.keep(mutant, result)?;
+                locked.done += 1;
+                locked.missed += usize::from(result == Outcome::Missed);
+            }
+            drop(locked);
+            outcome?;
+            outcomes.check(&batch.mutants, known.is_some())?;
+            if let Some(took) = outcomes.baseline() {
+                timeouts.insert(batch.judge, SHORTEST_TIMEOUT.max(took * 5));
+            }
+        }
+    }
+
+    /// Runs one batch. Without a known timeout, the tests are run without a mutant first: if they fail, every mutant would seem caught.
+    fn cargo_mutants(
+        &self,
+        tree: &Tree,
+        batch: &Batch<'_>,
+        timeout: Option<Duration>,
+        shared: &Mutex<Shared<'_>>,
+    ) -> Result<()> {
+        let config = tree.output.join("config.toml");
+        std::fs::write(&config, configuration(batch)?).with_context(|| config.display().to_string())?;
+        let _ = std::fs::remove_dir_all(tree.output.join("mutants.out"));
+        let mut command = mutant::tool(self.program, &tree.sources);
+        command.args(["--in-place", "--no-shuffle", "--gitignore=false", "--package", batch.judge.package]);
+        command.arg("--config").arg(&config).arg("--output").arg(&tree.output);
+        match timeout {
+            Some(timeout) => {
+                command.args(["--baseline=skip", "--build-timeout=600"]);
+                command.arg(format!("--timeout={}", timeout.as_secs()));
+            }
+            None => {
+                command.arg(format!("--minimum-test-timeout={}", SHORTEST_TIMEOUT.as_secs()));
+            }
+        }
+        command.env("CARGO_TARGET_DIR", &tree.target);
+        // One function changes between two builds.
+        command.env("CARGO_INCREMENTAL", "1").env("CARGO_PROFILE_DEV_DEBUG", "0");
+        command.env_remove("RUSTC_WORKSPACE_WRAPPER");
+        if let Some(url) = self.postgres {
+            command.env("RDS_TEST_DATABASE_URL", url);
+        }
+        let words = command::described(&command);
+        let mut tail = VecDeque::new();
+        let status = command::stream(command, TIMEOUT, |line| {
+            let mut locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            locked.step.tick(line);
+            drop(locked);
+            if line.starts_with("MISSED") || line.starts_with("TIMEOUT") {
+                println!("  {line}");
+            }
+            tail.push_back(line.to_owned());
+            if tail.len() > 30 {
+                tail.pop_front();
+            }
+        })?;
+        // 0: all caught, 2: some missed, 3: some timed out.
+        match status.code() {
+            Some(0 | 2 | 3) => Ok(()),
+            Some(4) => {
+                bail!("the tests of the judge fail without a mutant; see {}:\n{}", tree.output.display(), lines(tail))
+            }
+            _ => bail!("`{words}` ended with {status}:\n{}", lines(tail)),
+        }
+    }
+}
+
+fn lines(tail: VecDeque<String>) -> String {
+    Vec::from(tail).join("\n")
+}
+
+fn batches<'a>(scope: Scope, mutants: &[&'a Mutant]) -> Vec<Batch<'a>> {
+    let mut batches: Vec<Batch<'a>> = Vec::new();
+    for mutant in mutants {
+        let Some(judge) = judge_of(scope, &mutant.id.file) else { continue };
+        match batches.iter_mut().find(|batch| std::ptr::eq(batch.judge, judge) && batch.mutants.len() < BATCH) {
+            Some(batch) => batch.mutants.push(mutant),
+            None => batches.push(Batch { judge, mutants: vec![mutant] }),
+        }
+    }
+    batches
+}
+
+/// The configuration of cargo-mutants for a batch: exactly its mutants, and its judge.
+fn configuration(batch: &Batch<'_>) -> Result<String> {
+    let judge = batch.judge;
+    let files: HashSet<&str> = batch.mutants.iter().map(|mutant| mutant.id.file.as_str()).collect();
+    let names: Vec<String> = batch.mutants.iter().map(|mutant| format!("^{}$", escaped(&mutant.name))).collect();
+    let mut targets: Vec<String> = judge.filtered.iter().map(|target| (*target).to_owned()).collect();
+    targets.extend(judge.whole.iter().map(|program| format!("--test={program}")));
+    targets.push("--locked".to_owned());
+    let mut tests = vec!["--".to_owned()];
+    tests.extend(scopes::filters(judge)?);
+    let values = [
+        ("examine_globs", json!(files)),
+        ("examine_re", json!(names)),
+        ("test_package", json!(judge.test_packages)),
+        ("additional_cargo_args", json!(targets)),
+        ("additional_cargo_test_args", json!(tests)),
+    ];
+    // A JSON array of strings is also a TOML array of strings.
+    Ok(values.iter().map(|(key, value)| format!("{key} = {value}\n")).collect())
+}
+
+/// A regular expression that matches exactly this text.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if r"\.+*?()|[]{}^$#&-~".contains(character) {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}
+
+/// The file `outcomes.json` of cargo-mutants.
+struct Outcomes(Vec<Judged>);
+
+#[derive(Deserialize)]
+struct Judged {
+    scenario: Value,
+    summary: String,
+    phase_results: Vec<PhaseResult>,
+}
+
+#[derive(Deserialize)]
+struct PhaseResult {
+    phase: String,
+    duration: f64,
+}
+
+impl Outcomes {
+    fn read(output: &Path) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Document {
+            outcomes: Vec<Judged>,
+        }
+        let file: PathBuf = output.join("mutants.out/outcomes.json");
+        let Ok(text) = std::fs::read_to_string(&file) else { return Ok(Self(Vec::new())) };
+        let document: Document = serde_json::from_str(&text).with_context(|| file.display().to_string())?;
+        Ok(Self(document.outcomes))
+    }
+
+    /// The mutants that were judged, with what became of them.
+    fn of<'a>(&self, mutants: &[&'a Mutant]) -> Result<Vec<(&'a Mutant, Outcome)>> {
+        let mut judged = Vec::new();
+        for outcome in &self.0 {
+            let Some(name) = outcome.scenario.pointer("/Mutant/name").and_then(Value::as_str) else { continue };
+            let mutant = mutants.iter().find(|mutant| mutant.name == name);
+            let mutant = mutant.with_context(|| format!("cargo-mutants ran {name}, which was not asked for"))?;
+            let result = match outcome.summary.as_str() {
+                "CaughtMutant" => Outcome::Caught,
+                "MissedMutant" => Outcome::Missed,
+                "Timeout" => Outcome::Timeout,
+                "Unviable" => Outcome::Unviable,
+                other => bail!("cargo-mutants says {other:?} about {name}"),
+            };
+            judged.push((*mutant, result));
+        }
+        Ok(judged)
+    }
+
+    /// Fails if a mutant was not run, or if the tests were not run without a mutant although they had to be.
+    fn check(&self, mutants: &[&Mutant], is_baseline_known: bool) -> Result<()> {
+        let judged = self.of(mutants)?.len();
+        if judged != mutants.len() {
+            bail!("cargo-mutants ran {judged} of {} mutants", mutants.len());
+        }
+        if !is_baseline_known && self.baseline().is_none() {
+            bail!("cargo-mutants did not run the tests without a mutant");
+        }
+        Ok(())
+    }
+
+    /// How long the tests took without a mutant.
+    fn baseline(&self) -> Option<Duration> {
+        let baseline = self.0.iter().find(|outcome| outcome.scenario == "Baseline" && outcome.summary == "Success")?;
+        let test = baseline.phase_results.iter().find(|result| result.phase == "Test")?;
+        Duration::try_from_secs_f64(test.duration).ok()
+    }
+}

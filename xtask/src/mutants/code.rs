@@ -6,8 +6,10 @@ use std::ops::RangeInclusive;
 use anyhow::{Result, anyhow};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// The lines of every function body that can be mutated, braces included: not of tests, of functions that only construct (`new`, `Default`)
-/// or are unsafe, and of functions without a statement. cargo-mutants leaves these out too.
+/// The lines of every function body that can be mutated, braces included.
+///
+/// cargo-mutants leaves tests out, functions that only construct (`new`, `Default`), unsafe ones and those without a statement. For a function
+/// that returns an `impl` type it often has no other value. The rest gets at least one mutant that spans the body.
 ///
 /// # Errors
 /// If the text is not Rust.
@@ -52,7 +54,7 @@ fn enter(head: &[TokenTree], braces: &Group, place: Place, found: &mut Vec<Range
         let name = words.get(at + 1).map(String::as_str);
         let is_constructor = place == Place::Members && name == Some("new");
         let is_unsafe = words.iter().take(at).any(|word| word == "unsafe");
-        if !(is_constructor || is_unsafe || braces.stream().is_empty()) {
+        if !(is_constructor || is_unsafe || braces.stream().is_empty() || returns_impl(head)) {
             found.push(braces.span_open().start().line..=braces.span_close().end().line);
         }
     } else if has("impl") || has("trait") {
@@ -73,6 +75,15 @@ fn word(token: &TokenTree) -> Option<String> {
         TokenTree::Ident(word) => Some(word.to_string()),
         _ => None,
     }
+}
+
+/// Whether a function returns an `impl` type, for which there may be no other value.
+fn returns_impl(head: &[TokenTree]) -> bool {
+    let is = |token: &TokenTree, sign: char| matches!(token, TokenTree::Punct(punct) if punct.as_char() == sign);
+    head.windows(3).any(|it| match it {
+        [first, second, third] => is(first, '-') && is(second, '>') && word(third).is_some_and(|word| word == "impl"),
+        _ => false,
+    })
 }
 
 /// Whether an attribute says that the item exists in tests only.
@@ -118,6 +129,7 @@ mod tests {
             "impl Default for A {\n    fn default() -> A { A(1) }\n}\n",
             "unsafe fn a() { b() }\n",
             "fn a() {}\n",
+            "fn a() -> impl Fn(u8) -> u8 { |it| it }\n",
             "trait A {\n    fn b();\n}\n",
             "struct A { b: u8 }\nconst C: [u8; 1] = [1];\nmacro_rules! d { () => { fn e() { f() } } }\n",
         ] {

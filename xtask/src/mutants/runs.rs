@@ -21,6 +21,10 @@ use crate::signals;
 const BATCH: usize = 24;
 /// The shortest time after which tests that do not end count as hanging.
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(20);
+/// Property tests draw the same cases in every run, do not look for a smaller case that fails, and do not write one down, which would make the tests
+/// of the next mutants in the same copy stronger than those of the clone.
+const PROPERTY_TESTS: [(&str, &str); 3] =
+    [("PROPTEST_RNG_SEED", "1"), ("PROPTEST_MAX_SHRINK_ITERS", "0"), ("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")];
 const TIMEOUT: Duration = Duration::from_secs(6 * 3600);
 
 /// What a run needs besides its mutants.
@@ -116,7 +120,7 @@ impl Runner<'_> {
         std::fs::write(&config, configuration(batch)?).with_context(|| config.display().to_string())?;
         let _ = std::fs::remove_dir_all(tree.output.join("mutants.out"));
         let mut command = mutant::tool(self.program, &tree.sources);
-        command.args(["--in-place", "--no-shuffle", "--gitignore=false", "--package", batch.judge.package]);
+        command.args(["--in-place", "--no-shuffle", "--package", batch.judge.package]);
         command.arg("--config").arg(&config).arg("--output").arg(&tree.output);
         match timeout {
             Some(timeout) => {
@@ -130,7 +134,7 @@ impl Runner<'_> {
         command.env("CARGO_TARGET_DIR", &tree.target);
         // One function changes between two builds.
         command.env("CARGO_INCREMENTAL", "1").env("CARGO_PROFILE_DEV_DEBUG", "0");
-        command.env_remove("RUSTC_WORKSPACE_WRAPPER");
+        command.env_remove("RUSTC_WORKSPACE_WRAPPER").envs(PROPERTY_TESTS);
         if let Some(url) = self.postgres {
             command.env("RDS_TEST_DATABASE_URL", url);
         }

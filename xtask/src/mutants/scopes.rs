@@ -144,6 +144,15 @@ const fn shared(
 
 const SHARED: &[Judge] = &[
     shared(&["shared/src/rules/baskets/"], &["rules::"], &["basket_properties"]),
+    Judge {
+        test_packages: &["rds-shared", "rds-golden"],
+        seconds: 12,
+        ..shared(
+            &["shared/src/rules/dwell.rs", "shared/src/rules/tiers.rs"],
+            &["rules::"],
+            &["golden", "scoring_publication_properties"],
+        )
+    },
     shared(&["shared/src/rules/"], &["rules::"], &[]),
     shared(&["shared/src/push/"], &["push::"], &["push_breaker", "push_targets", "push_vectors"]),
     shared(&["shared/src/access/"], &["access::"], &["link_vectors"]),
@@ -316,7 +325,7 @@ mod tests {
     fn the_most_specific_judge_comes_first() {
         let basket = judge_of(Scope::Shared, "shared/src/rules/baskets/weights.rs").unwrap();
         assert_eq!(basket.whole, ["basket_properties"]);
-        let rule = judge_of(Scope::Shared, "shared/src/rules/tiers.rs").unwrap();
+        let rule = judge_of(Scope::Shared, "shared/src/rules/losses.rs").unwrap();
         assert!(rule.whole.is_empty());
         assert!(judge_of(Scope::Shared, "origin/src/lib.rs").is_none());
         assert!(judge_of(Scope::Edge, "edge/src/cache/store.rs").is_none());

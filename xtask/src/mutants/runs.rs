@@ -1,11 +1,15 @@
 //! Runs mutants: batches of one judge's mutants, each a run of cargo-mutants in a job's copy of the clone.
+//!
+//! Most mutants fail a test of their own module. So a file that has tests is judged by these first, and only the mutants that survive them are
+//! judged by all tests of the judge.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,9 +20,11 @@ use super::tree::Tree;
 use crate::command;
 use crate::console::Step;
 use crate::signals;
+use crate::tally::Tally;
+use crate::workspace;
 
 /// Mutants a batch. An interrupted batch keeps the results it has.
-const BATCH: usize = 24;
+const BATCH: usize = 12;
 /// The shortest time after which tests that do not end count as hanging.
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// Property tests draw the same cases in every run, do not look for a smaller case that fails, and do not write one down, which would make the tests
@@ -40,6 +46,8 @@ pub struct Runner<'a> {
 
 struct Batch<'a> {
     judge: &'static Judge,
+    /// The module whose own tests judge; `None` for all tests of the judge.
+    module: Option<String>,
     mutants: Vec<&'a Mutant>,
 }
 
@@ -79,7 +87,7 @@ impl Runner<'_> {
         Ok(shared.done)
     }
 
-    fn job(&self, job: usize, shared: &Mutex<Shared<'_>>) -> Result<()> {
+    fn job<'a>(&self, job: usize, shared: &Mutex<Shared<'a>>) -> Result<()> {
         let tree = Tree::synced(job)?;
         let mut timeouts: HashMap<*const Judge, Duration> = HashMap::new();
         loop {
@@ -90,30 +98,73 @@ impl Runner<'_> {
             }
             let Some(batch) = locked.batches.pop_front() else { return Ok(()) };
             drop(locked);
-            let known = timeouts.get(&std::ptr::from_ref(batch.judge)).copied();
-            let outcome = self.cargo_mutants(&tree, &batch, known, shared);
-            let outcomes = Outcomes::read(&tree.output)?;
+            let judge = std::ptr::from_ref(batch.judge);
+            let timeout = match timeouts.get(&judge) {
+                Some(known) => *known,
+                None => *timeouts.entry(judge).or_insert(self.baseline(&tree, batch.judge, shared)?),
+            };
+            let outcome = self.cargo_mutants(&tree, &batch, timeout, shared);
+            let outcomes = Outcomes::read(&tree.output)?.of(&batch.mutants)?;
             let mut locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            for (mutant, result) in outcomes.of(&batch.mutants)? {
-                locked.keeper.keep(mutant, result)?;
+            let mut survivors = Vec::new();
+            for (mutant, result) in &outcomes {
+                if batch.module.is_some() && *result == Outcome::Missed {
+                    survivors.push(*mutant);
+                    continue;
+                }
+                locked.keeper.keep(mutant, *result)?;
                 locked.done += 1;
-                locked.missed += usize::from(result == Outcome::Missed);
+                if *result == Outcome::Missed {
+                    locked.missed += 1;
+                    println!("  survives: {}", mutant.name);
+                }
+            }
+            if !survivors.is_empty() {
+                locked.batches.push_back(Batch { judge: batch.judge, module: None, mutants: survivors });
             }
             drop(locked);
             outcome?;
-            outcomes.check(&batch.mutants, known.is_some())?;
-            if let Some(took) = outcomes.baseline() {
-                timeouts.insert(batch.judge, SHORTEST_TIMEOUT.max(took * 5));
-            }
+            ensure!(
+                outcomes.len() == batch.mutants.len(),
+                "cargo-mutants ran {} of {} mutants",
+                outcomes.len(),
+                batch.mutants.len()
+            );
         }
     }
 
-    /// Runs one batch. Without a known timeout, the tests are run without a mutant first: if they fail, every mutant would seem caught.
+    /// Runs all tests of a judge without a mutant: if they failed, every mutant would seem caught. Returns the time that tests with a mutant may
+    /// take.
+    fn baseline(&self, tree: &Tree, judge: &Judge, shared: &Mutex<Shared<'_>>) -> Result<Duration> {
+        let mut took = Duration::ZERO;
+        for is_run in [false, true] {
+            let mut cargo = workspace::cargo();
+            cargo.current_dir(&tree.sources).arg("test").args(targets(judge));
+            cargo.args(judge.test_packages.iter().map(|package| format!("--package={package}")));
+            if is_run {
+                cargo.arg("--").args(scopes::filters(judge)?);
+            } else {
+                cargo.arg("--no-run");
+            }
+            self.set_environment(&mut cargo, tree);
+            let mut passed = Tally::default();
+            let started = Instant::now();
+            let (status, tail) = watched(cargo, shared, |line| passed.read(line))?;
+            took = started.elapsed();
+            if !status.success() {
+                bail!("the tests of the judge fail without a mutant:\n{tail}");
+            }
+            ensure!(!is_run || passed.passed > 0, "the judge of {} runs no test", judge.files.join(", "));
+        }
+        Ok(SHORTEST_TIMEOUT.max(took * 5))
+    }
+
+    /// Runs one batch.
     fn cargo_mutants(
         &self,
         tree: &Tree,
         batch: &Batch<'_>,
-        timeout: Option<Duration>,
+        timeout: Duration,
         shared: &Mutex<Shared<'_>>,
     ) -> Result<()> {
         let config = tree.output.join("config.toml");
@@ -122,15 +173,18 @@ impl Runner<'_> {
         let mut command = mutant::tool(self.program, &tree.sources);
         command.args(["--in-place", "--no-shuffle", "--package", batch.judge.package]);
         command.arg("--config").arg(&config).arg("--output").arg(&tree.output);
-        match timeout {
-            Some(timeout) => {
-                command.args(["--baseline=skip", "--build-timeout=600"]);
-                command.arg(format!("--timeout={}", timeout.as_secs()));
-            }
-            None => {
-                command.arg(format!("--minimum-test-timeout={}", SHORTEST_TIMEOUT.as_secs()));
-            }
+        command.args(["--baseline=skip", "--build-timeout=600"]).arg(format!("--timeout={}", timeout.as_secs()));
+        self.set_environment(&mut command, tree);
+        let words = command::described(&command);
+        let (status, tail) = watched(command, shared, |_| {})?;
+        // 0: all caught, 2: some missed, 3: some timed out.
+        match status.code() {
+            Some(0 | 2 | 3) => Ok(()),
+            _ => bail!("`{words}` ended with {status}:\n{tail}"),
         }
+    }
+
+    fn set_environment(&self, command: &mut Command, tree: &Tree) {
         command.env("CARGO_TARGET_DIR", &tree.target);
         // One function changes between two builds.
         command.env("CARGO_INCREMENTAL", "1").env("CARGO_PROFILE_DEV_DEBUG", "0");
@@ -138,45 +192,52 @@ impl Runner<'_> {
         if let Some(url) = self.postgres {
             command.env("RDS_TEST_DATABASE_URL", url);
         }
-        let words = command::described(&command);
-        let mut tail = VecDeque::new();
-        let status = command::stream(command, TIMEOUT, |line| {
-            let mut locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            locked.step.tick(line);
-            drop(locked);
-            if line.starts_with("MISSED") || line.starts_with("TIMEOUT") {
-                println!("  {line}");
-            }
-            tail.push_back(line.to_owned());
-            if tail.len() > 30 {
-                tail.pop_front();
-            }
-        })?;
-        // 0: all caught, 2: some missed, 3: some timed out.
-        match status.code() {
-            Some(0 | 2 | 3) => Ok(()),
-            Some(4) => {
-                bail!("the tests of the judge fail without a mutant; see {}:\n{}", tree.output.display(), lines(tail))
-            }
-            _ => bail!("`{words}` ended with {status}:\n{}", lines(tail)),
-        }
     }
 }
 
-fn lines(tail: VecDeque<String>) -> String {
-    Vec::from(tail).join("\n")
+/// Lines of output that an error shows.
+const TAIL_LINES: usize = 30;
+
+/// Runs a command, shows its newest line with the step, and returns its status and last lines.
+fn watched(command: Command, shared: &Mutex<Shared<'_>>, mut read: impl FnMut(&str)) -> Result<(ExitStatus, String)> {
+    let mut tail = VecDeque::new();
+    let status = command::stream(command, TIMEOUT, |line| {
+        read(line);
+        let mut locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        locked.step.tick(line);
+        drop(locked);
+        tail.push_back(line.to_owned());
+        if tail.len() > TAIL_LINES {
+            tail.pop_front();
+        }
+    })?;
+    Ok((status, Vec::from(tail).join("\n")))
 }
 
 fn batches<'a>(scope: Scope, mutants: &[&'a Mutant]) -> Vec<Batch<'a>> {
     let mut batches: Vec<Batch<'a>> = Vec::new();
+    let mut modules: HashMap<&str, Option<String>> = HashMap::new();
     for mutant in mutants {
-        let Some(judge) = judge_of(scope, &mutant.id.file) else { continue };
-        match batches.iter_mut().find(|batch| std::ptr::eq(batch.judge, judge) && batch.mutants.len() < BATCH) {
+        let file = mutant.id.file.as_str();
+        let Some(judge) = judge_of(scope, file) else { continue };
+        let module = modules.entry(file).or_insert_with(|| scopes::tested_module(judge, file)).clone();
+        let fits = |batch: &&mut Batch<'_>| {
+            std::ptr::eq(batch.judge, judge) && batch.module == module && batch.mutants.len() < BATCH
+        };
+        match batches.iter_mut().find(fits) {
             Some(batch) => batch.mutants.push(mutant),
-            None => batches.push(Batch { judge, mutants: vec![mutant] }),
+            None => batches.push(Batch { judge, module, mutants: vec![mutant] }),
         }
     }
     batches
+}
+
+/// The test programs of a judge, as arguments of cargo.
+fn targets(judge: &Judge) -> Vec<String> {
+    let mut targets: Vec<String> = judge.filtered.iter().map(|target| (*target).to_owned()).collect();
+    targets.extend(judge.whole.iter().map(|program| format!("--test={program}")));
+    targets.push("--locked".to_owned());
+    targets
 }
 
 /// The configuration of cargo-mutants for a batch: exactly its mutants, and its judge.
@@ -184,15 +245,16 @@ fn configuration(batch: &Batch<'_>) -> Result<String> {
     let judge = batch.judge;
     let files: HashSet<&str> = batch.mutants.iter().map(|mutant| mutant.id.file.as_str()).collect();
     let names: Vec<String> = batch.mutants.iter().map(|mutant| format!("^{}$", escaped(&mutant.name))).collect();
-    let mut targets: Vec<String> = judge.filtered.iter().map(|target| (*target).to_owned()).collect();
-    targets.extend(judge.whole.iter().map(|program| format!("--test={program}")));
-    targets.push("--locked".to_owned());
+    let (packages, targets, filters) = match &batch.module {
+        Some(module) => (vec![judge.package], vec!["--lib".to_owned(), "--locked".to_owned()], vec![module.clone()]),
+        None => (judge.test_packages.to_vec(), targets(judge), scopes::filters(judge)?),
+    };
     let mut tests = vec!["--".to_owned()];
-    tests.extend(scopes::filters(judge)?);
+    tests.extend(filters);
     let values = [
         ("examine_globs", json!(files)),
         ("examine_re", json!(names)),
-        ("test_package", json!(judge.test_packages)),
+        ("test_package", json!(packages)),
         ("additional_cargo_args", json!(targets)),
         ("additional_cargo_test_args", json!(tests)),
     ];
@@ -219,13 +281,6 @@ struct Outcomes(Vec<Judged>);
 struct Judged {
     scenario: Value,
     summary: String,
-    phase_results: Vec<PhaseResult>,
-}
-
-#[derive(Deserialize)]
-struct PhaseResult {
-    phase: String,
-    duration: f64,
 }
 
 impl Outcomes {
@@ -257,24 +312,5 @@ impl Outcomes {
             judged.push((*mutant, result));
         }
         Ok(judged)
-    }
-
-    /// Fails if a mutant was not run, or if the tests were not run without a mutant although they had to be.
-    fn check(&self, mutants: &[&Mutant], is_baseline_known: bool) -> Result<()> {
-        let judged = self.of(mutants)?.len();
-        if judged != mutants.len() {
-            bail!("cargo-mutants ran {judged} of {} mutants", mutants.len());
-        }
-        if !is_baseline_known && self.baseline().is_none() {
-            bail!("cargo-mutants did not run the tests without a mutant");
-        }
-        Ok(())
-    }
-
-    /// How long the tests took without a mutant.
-    fn baseline(&self) -> Option<Duration> {
-        let baseline = self.0.iter().find(|outcome| outcome.scenario == "Baseline" && outcome.summary == "Success")?;
-        let test = baseline.phase_results.iter().find(|result| result.phase == "Test")?;
-        Duration::try_from_secs_f64(test.duration).ok()
     }
 }

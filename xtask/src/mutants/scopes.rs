@@ -91,6 +91,15 @@ pub fn filters(judge: &Judge) -> Result<Vec<String>> {
     Ok(filters)
 }
 
+/// The path of a file's module with which the names of its own tests begin; `None` if the file has no tests, or if its crate's own tests do not
+/// judge it.
+pub fn tested_module(judge: &Judge, file: &str) -> Option<String> {
+    let source = std::fs::read_to_string(workspace::root().join(file)).ok()?;
+    let path = file.split_once("/src/")?.1.strip_suffix(".rs")?;
+    let module = path.strip_suffix("/mod").unwrap_or(path).replace('/', "::");
+    (judge.filtered.contains(&"--lib") && source.contains("#[cfg(test)]")).then(|| format!("{module}::"))
+}
+
 /// The names of the tests in the sources of a test program.
 fn program_tests(root: &Path, program: &str) -> Result<Vec<String>> {
     let mut files = Vec::new();
@@ -319,6 +328,14 @@ mod tests {
         let source = "fn helper() {}\n#[test]\nfn one() {}\n    #[test]\n    #[should_panic]\n    fn two(x in 0..9) {}\nfn three() {}\n";
         assert_eq!(test_names(source), ["one", "two"]);
         assert_eq!(test_names("#[test] fn four() {}"), ["four"]);
+    }
+
+    #[test]
+    fn a_module_is_named_by_the_path_of_its_file() {
+        let module = |file: &str| tested_module(judge_of(Scope::Shared, file).unwrap(), file);
+        assert_eq!(module("shared/src/rules/borrow.rs").as_deref(), Some("rules::borrow::"));
+        assert_eq!(module("shared/src/read_model/mod.rs").as_deref(), Some("read_model::"));
+        assert_eq!(module("shared/src/push/signature.rs"), None);
     }
 
     #[test]

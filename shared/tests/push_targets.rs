@@ -1,5 +1,6 @@
 //! Webhook targets: URL spellings and address classes.
 
+use std::collections::HashSet;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -61,7 +62,10 @@ fn a_refused_url_is_a_400_that_names_the_field() {
         let error = ApiError::from(*refusal);
         assert_eq!((error.status(), error.code.as_str()), (400, "WEBHOOK_URL_REJECTED"));
         assert_eq!((error.details.len(), error.details[0].name.as_ref()), (1, "url"));
+        assert!(error.details[0].reason.starts_with("must "), "{refusal}");
     }
+    let reasons: HashSet<_> = Refusal::ALL.iter().map(|refusal| refusal.reason()).collect();
+    assert_eq!(reasons.len(), Refusal::ALL.len(), "each refusal has a reason of its own");
 }
 
 #[test]

@@ -159,6 +159,25 @@ fn a_malformed_header_and_a_wrong_signature_give_different_errors() {
 }
 
 #[test]
+fn a_header_is_verified_up_to_1024_bytes() {
+    let Signed { secrets, now, body, ours, .. } = signed().swap_remove(0);
+    let padded = |length: usize| format!("{ours},x={}", "0".repeat(length - ours.len() - 3));
+    assert_eq!(secrets[0].verify(&padded(1_024), body.as_bytes(), now), Ok(()));
+    assert_eq!(secrets[0].verify(&padded(1_025), body.as_bytes(), now), Err(SignatureError::Malformed));
+}
+
+#[test]
+fn a_receiver_is_told_why_a_signature_is_refused() {
+    for (error, text) in [
+        (SignatureError::Malformed, "the signature header is malformed"),
+        (SignatureError::OutsideTolerance, "the signature's time differs from the clock by more than five minutes"),
+        (SignatureError::Mismatch, "no signature matches"),
+    ] {
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+#[test]
 fn the_old_secret_signs_until_the_overlap_ends() {
     let (old, new) = (Secret::from_random([1; 32]), Secret::from_random([2; 32]));
     let rotated_at = Timestamp::from_seconds(1_795_219_200);
@@ -176,6 +195,7 @@ fn a_secret_parses_back_and_is_hidden_in_debug_output() {
     let secret = Secret::from_random([0xab; 32]);
     assert_eq!(secret.expose(), format!("whsec_{}", "ab".repeat(32)));
     assert_eq!(Secret::parse(secret.expose()), Some(secret.clone()));
+    assert_eq!(format!("{secret:?}"), "Secret(…)");
     assert_eq!(format!("{:?}", SigningSecrets::new(secret.clone())).matches("ab").count(), 0);
     for bad in ["", "whsec_", &secret.expose().to_uppercase(), &secret.expose()[..69], &format!("{}0", secret.expose())]
     {

@@ -18,7 +18,7 @@ use crate::up::origin;
 use crate::up::ports::first_free;
 use crate::up::postgres::{self, Durability, Postgres};
 use crate::up::state::{Secrets, State};
-use crate::{campaign, clients, dist, e2e, edge_stacks, explorer, tally::Tally, wasm, workspace};
+use crate::{campaign, clients, dist, e2e, edge_stacks, explorer, mutants, tally::Tally, wasm, workspace};
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -79,6 +79,8 @@ pub enum Stage {
     Clients,
     /// The artefacts of a release, built quickly: tarballs unpacked, images started, manifests validated.
     Dist,
+    /// Mutants of the lines that the last commit, or this branch, changed: tests must notice them.
+    Mutants,
     /// Fault campaigns: processes are killed, stopped, starved and restored from backups under load. Answers must stay correct, nothing
     /// may be lost, and everything must recover.
     Faults,
@@ -91,13 +93,14 @@ pub fn run(options: &Options) -> Result<()> {
     let mut tally = Tally::default();
     let mut failures = Vec::new();
     type Run<'a> = &'a dyn Fn(&Cache, &mut Tally) -> Result<()>;
-    let stages: [(Stage, &str, Run<'_>); 7] = [
+    let stages: [(Stage, &str, Run<'_>); 8] = [
         (Stage::Rust, "Rust", &|cache, tally| rust(cache, tally, chosen(Stage::Bundle) && chosen(Stage::E2e))),
         (Stage::Wasm, "Wasm", &in_wasm),
         (Stage::Bundle, "Bundle", &|cache, tally| bundle(cache, tally, options.only.as_deref())),
         (Stage::E2e, "End to end", &|cache, tally| e2e::run(cache, tally, options.only.as_deref())),
         (Stage::Clients, "Clients", &|cache, tally| clients::suites(cache, tally, None)),
         (Stage::Dist, "Artefacts", &dist::check::run),
+        (Stage::Mutants, "Mutants", &|_, tally| mutants(tally)),
         (Stage::Faults, "Faults", &|cache, tally| faults(cache, tally, options)),
     ];
     for (stage, name, run) in stages {
@@ -154,6 +157,15 @@ fn build_ahead(cache: &Cache) {
     if !workspace::has_one_build() {
         let _ = origin::build(origin::Profile::Up);
     }
+}
+
+/// Judges a sample of the mutants of changed lines. Where nothing says what changed, it says so and counts no test.
+fn mutants(tally: &mut Tally) -> Result<()> {
+    match mutants::without_base() {
+        Some(reason) => println!("  not judged: {reason}"),
+        None => tally.passed += mutants::gate(None, &mutants::GATED, None)?,
+    }
+    Ok(())
 }
 
 fn in_wasm(cache: &Cache, tally: &mut Tally) -> Result<()> {

@@ -94,6 +94,7 @@ pub fn gross_interest_apy(covered: bool, borrow_apr: Option<f64>, utilization: O
 mod tests {
     use super::*;
     use alloc::string::ToString;
+    use alloc::vec::Vec;
 
     fn campaign(side: RewardSide, reward_type: RewardType, apr: Option<f64>) -> Reward {
         Reward {
@@ -185,6 +186,12 @@ mod tests {
         assert_eq!((checked.status, checked.apr_net), (BorrowIncentiveStatus::None, Some(0.5)));
         let no_market = borrow_cost(None, IncentiveReading::NotApplicable);
         assert_eq!((no_market.status, no_market.reward_apr), (BorrowIncentiveStatus::NotApplicable, None));
+    }
+
+    #[test]
+    fn only_auto_compounding_vaults_have_no_borrow_side() {
+        let without: Vec<_> = Strategy::ALL.iter().filter(|it| has_no_borrow_side(**it)).collect();
+        assert_eq!(without, [&Strategy::AutoCompound]);
     }
 
     #[test]

@@ -301,6 +301,33 @@ mod tests {
     }
 
     #[test]
+    fn a_drop_by_exactly_the_hard_limit_demotes_at_once_and_a_smaller_one_waits() {
+        // 1.50 below the last settled score, and 1.00 below the floor of Prime; each without the other.
+        for (before, limit) in [(9000, 7500), (8200, 7000)] {
+            let dropped = |raw| {
+                let mut vault = Publication::first(at(0), score(before));
+                (vault.step(at(1), score(raw), false, false).unwrap().change_type, vault.tier())
+            };
+            assert_eq!(dropped(limit), (ChangeType::HardDemote, Some(Tier::Core)), "{before}");
+            assert_eq!(dropped(limit + 10), (ChangeType::ScoreMove, Some(Tier::Prime)), "{before}");
+        }
+        // A binding hard cap demotes at once, however small the drop.
+        let mut vault = Publication::first(at(0), score(8200));
+        let change = vault.step(at(1), score(7990), true, false).unwrap();
+        assert_eq!((change.change_type, change.new_tier), (ChangeType::HardDemote, Some(Tier::Core)));
+    }
+
+    #[test]
+    fn a_new_methodology_publishes_a_move_within_the_tier_and_any_change_of_tier() {
+        let mut within = Publication::first(at(0), score(7000));
+        let moved = within.step(at(1), score(7050), false, true).unwrap();
+        assert_eq!((moved.change_type, moved.new_score), (ChangeType::Methodology, score(7050)));
+        let mut across = Publication::first(at(0), score(7990));
+        let moved = across.step(at(1), score(8010), false, true).unwrap();
+        assert_eq!((moved.change_type, moved.new_tier), (ChangeType::Methodology, Some(Tier::Prime)));
+    }
+
+    #[test]
     fn a_dwell_reports_the_pending_tier_and_its_publication_time() {
         let mut vault = Publication::first(at(0), score(8200));
         assert_eq!(vault.dwell(at(0)), None);

@@ -1,5 +1,5 @@
-//! Tools built from crates: the generator of wasm modules' JavaScript, checkers of dependencies, `cargo-fuzz`, and servers to benchmark
-//! against.
+//! Tools built from crates: the generator of wasm modules' JavaScript, checkers of dependencies, `cargo-fuzz`, `cargo-mutants`, and servers
+//! to benchmark against.
 //!
 //! The generator is a package of the project, `xtask/bindgen`, with a lock file of its own. For the others, a lock file in
 //! `xtask/locks/cargo` pins each tool and its dependencies with hashes. To create a lock file, run `cargo generate-lockfile` in a package
@@ -85,6 +85,11 @@ pub fn cargo_deny(cache: &Cache) -> Result<PathBuf> {
 /// The `cargo-machete` program.
 pub fn cargo_machete(cache: &Cache) -> Result<PathBuf> {
     install(cache, "cargo-machete", "cargo-machete")
+}
+
+/// The `cargo-mutants` program.
+pub fn cargo_mutants(cache: &Cache) -> Result<PathBuf> {
+    install(cache, "cargo-mutants", "cargo-mutants")
 }
 
 /// A program to benchmark, compiled with its own release profile.

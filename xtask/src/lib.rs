@@ -2,8 +2,8 @@
 //!
 //! From the bottom up: [`console`], [`signals`], [`command`] and [`service`] run and watch processes; [`provision`] installs
 //! missing tools into a cache outside the clone; [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] prepares the
-//! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`clients`], [`sbom`], [`dist`], [`fuzz`]
-//! and [`bench`] implement the verbs of the same names.
+//! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`clients`], [`sbom`], [`dist`], [`fuzz`],
+//! [`models`] and [`bench`] implement the verbs of the same names.
 
 mod assets;
 pub mod bench;
@@ -21,6 +21,7 @@ pub mod layers;
 pub mod lint;
 pub mod measure;
 mod migrations;
+pub mod models;
 pub mod openapi;
 mod orphans;
 pub mod provision;

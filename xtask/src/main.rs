@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, clients, dist, fuzz, lint, mutants, openapi, sbom, signals, test, up, wasm};
+use xtask::{bench, clients, dist, fuzz, lint, models, mutants, openapi, sbom, signals, test, up, wasm};
 
 /// Runs, tests and measures the Risk Data Service.
 #[derive(Parser)]
@@ -35,6 +35,8 @@ enum Verb {
     Fuzz(fuzz::Options),
     /// Change the code in small ways and count the changes that no test notices; with --changed, only in changed lines.
     Mutants(mutants::Options),
+    /// Explore the models of what must never happen, or check that planted faults are found.
+    Models(models::Options),
     /// Run every benchmark except `soak`, or only the one with this name. Some also measure other servers for comparison.
     Bench(bench::Options),
 }
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Verb::Dist(options) => dist::run(&options),
         Verb::Fuzz(options) => fuzz::run(&options),
         Verb::Mutants(options) => mutants::run(&options),
+        Verb::Models(options) => models::run(&options),
         Verb::Bench(options) => bench::run(&options),
     };
     match outcome {

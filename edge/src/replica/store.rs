@@ -37,7 +37,7 @@ pub trait ReplicaDisk {
 }
 
 /// The stored documents, sealed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Stored {
     pub stamp: Vec<u8>,
     /// When the origin confirmed the stamp, in milliseconds since the Unix epoch, by the clock of the Durable Object.

@@ -12,7 +12,7 @@ pub const LEASE_MILLIS: i64 = 1_000;
 const RENEW_AFTER_MILLIS: i64 = 700;
 
 /// An isolate's lease. At most one renewal is in progress at a time; its answer is plain data that any request may use.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Lease {
     /// The newest versions known, from any source. They stay valid for ever, because versions never decrease.
     known: TagVersions,
@@ -23,7 +23,7 @@ pub struct Lease {
 }
 
 /// The outcome of the latest renewal.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Renewal {
     from: Timestamp,
     /// Whether the Durable Object replied. If not, cached responses are used according to their age and the versions already known.

@@ -56,7 +56,7 @@ impl TagMessage {
 }
 
 /// Reply of the Durable Object.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagReply {
     /// All versions that the Durable Object has stored.
     pub versions: TagVersions,

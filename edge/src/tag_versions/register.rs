@@ -18,7 +18,7 @@ pub trait EpochDisk {
 }
 
 /// The versions and the withheld chains in memory. After a storage fault they are discarded and loaded again.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Register {
     versions: TagVersions,
     withheld: Withheld,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const TAG: Tag = Tag::Vaults;
 
 /// Withheld chains, as of a version of [`TAG`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Withheld {
     /// The version of [`TAG`]; 0 if no list is known.
     pub version: i64,

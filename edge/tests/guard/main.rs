@@ -5,4 +5,5 @@ mod addresses;
 mod disk;
 mod exactness;
 mod reservations;
+mod rows;
 mod usage;

@@ -31,8 +31,6 @@ use mio::Waker;
 use rds_engine::clock::Clock;
 use rds_engine::entropy;
 use rds_shared::model::ids::ChainId;
-use rds_shared::push::Cursor;
-use rds_shared::push::cursor::Jump;
 use rds_shared::push::timeline::StepEntropy;
 use rds_store::push::journal::Fresh;
 use rds_store::push::journal::read::Entry;
@@ -176,15 +174,6 @@ impl Journal {
     }
 }
 
-/// The number that follows `last`: `last` + 1, or the first number after the recorded jumps that begin at `last`.
-pub fn successor(jumps: &[Jump], last: u64) -> u64 {
-    let mut last = Cursor::new(last);
-    while let Some(jump) = jumps.iter().find(|jump| jump.from == last && jump.to > last) {
-        last = jump.to;
-    }
-    last.get().saturating_add(1)
-}
-
 /// Opens a connection for the journal only, so that an exhausted pool or a slow reader cannot delay the journal. `statement` is the
 /// statement timeout. The server ends an idle transaction, or the session of an unreachable client, after two seconds, which releases
 /// its locks.
@@ -215,21 +204,5 @@ pub(crate) async fn in_time<T>(
     match tokio::time::timeout(limit, call).await {
         Ok(result) => result,
         Err(_) => Err(StoreError::Unavailable(sqlx::Error::PoolTimedOut)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_consecutive_except_at_jumps() {
-        let jump = |from, to| Jump { from: Cursor::new(from), to: Cursor::new(to) };
-        let jumps = [jump(7, 100), jump(100, 200), jump(205, 300)];
-        assert_eq!(successor(&jumps, 6), 7);
-        assert_eq!(successor(&jumps, 7), 201, "two steps with nothing in between");
-        assert_eq!(successor(&jumps, 100), 201);
-        assert_eq!(successor(&jumps, 204), 205);
-        assert_eq!(successor(&jumps, 205), 301);
     }
 }

@@ -6,12 +6,12 @@
 //! While the tailer reads, the sequencer may append to the ring ([`Journal::feed`](super::Journal)). The tailer therefore changes the ring only if
 //! the ring still ends where the read began; otherwise it reads again.
 
-use super::{Journal, RingLock, Withheld, connect, in_time, successor};
+use super::{Journal, RingLock, Withheld, connect, in_time};
 use crate::metrics::lag::PushStep;
 use rds_engine::clock::Clock;
 use rds_engine::clock::Stopwatch;
-use rds_shared::push::Cursor;
 use rds_shared::push::cursor::Jump;
+use rds_shared::push::numbering::{self, NumberGap};
 use rds_store::Db;
 use rds_store::StoreError;
 use rds_store::push::journal::read as table;
@@ -151,15 +151,9 @@ async fn read_on(clock: &Clock, journal: &Journal, connection: &mut PgConnection
 
 /// Restarts the ring at the last gap in the numbers after `tail`, so that reading continues after the gap.
 fn pass_over(journal: &Journal, ring: &RingLock<'_>, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry]) {
-    let before = std::iter::once(tail).chain(entries.iter().map(|entry| entry.seq));
-    let behind = entries.iter().zip(before).filter(|(entry, before)| entry.seq != before.saturating_add(1)).last();
-    // Without entries, no operation has a number between the tail and the head; the next operation gets a number above the head.
-    let place = behind.map_or(head, |(entry, _)| entry.seq.saturating_sub(1));
-    let is_recorded = match entries {
-        [] => successor(jumps, tail) == head.saturating_add(1),
-        entries => is_dense(jumps, tail, entries),
-    };
-    if !is_recorded && !jumps.iter().any(|jump| jump.lost(Cursor::new(tail))) {
+    let numbers: Vec<u64> = entries.iter().map(|entry| entry.seq).collect();
+    let NumberGap { place, is_recorded } = numbering::gap(jumps, tail, head, &numbers);
+    if !is_recorded {
         journal.meters.broken.fetch_add(1, Relaxed);
         tracing::error!(tail, place, "numbers of the journal are missing");
     }
@@ -168,10 +162,5 @@ fn pass_over(journal: &Journal, ring: &RingLock<'_>, jumps: &[Jump], tail: u64, 
 
 /// Whether the entries follow `last` and each other without gaps, except for recorded jumps.
 pub fn is_dense(jumps: &[Jump], last: u64, entries: &[Entry]) -> bool {
-    let mut last = last;
-    entries.iter().all(|entry| {
-        let follows = entry.seq == successor(jumps, last);
-        last = entry.seq;
-        follows
-    })
+    numbering::is_dense(jumps, last, entries.iter().map(|entry| entry.seq))
 }

@@ -1,11 +1,12 @@
 //! Operations that the ring no longer contains, read from the journal page by page. A page is read after the previous page was
 //! sent.
 
+use crate::journal::in_time;
 use crate::journal::ring::{Batch, Slot};
 use crate::journal::tail::is_dense;
-use crate::journal::{in_time, successor};
 use crate::stream::Streams;
 use rds_engine::clock::Clock;
+use rds_shared::push::numbering::successor;
 use rds_store::Db;
 use rds_store::StoreError;
 use rds_store::push::journal::read as table;

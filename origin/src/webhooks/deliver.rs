@@ -3,7 +3,7 @@
 //! The leases of a worker that crashes expire; its deliveries are then claimed again with the same attempt number, because a crash
 //! is not an outcome. After a crash an attempt may be made twice, and it is never lost.
 
-use super::record::{Attempted, MAX_LAPSES, keep_written, record};
+use super::record::{Attempted, keep_written, record};
 use super::send::{AttemptEnd, AttemptRequest};
 use super::slots::{Intake, Slot, Slots};
 use crate::app::App;
@@ -11,7 +11,7 @@ use crate::metrics::lag::PushStep;
 use crate::traces::{self, Span};
 use rds_engine::clock::Stopwatch;
 use rds_shared::push::delivery::attempt_headers;
-use rds_shared::push::schedule::Failure;
+use rds_shared::push::schedule::{Failure, MAX_LAPSES};
 use rds_store::StoreError;
 use rds_store::webhooks::deliveries as table;
 use rds_store::webhooks::deliveries::{Capacity, Claimed};

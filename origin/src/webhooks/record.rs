@@ -26,8 +26,6 @@ const RECORD_DELAY: Duration = Duration::from_millis(20);
 const LEASE: Duration = Duration::from_secs(table::LEASE_SECONDS.unsigned_abs() as u64);
 /// Pause after a failed database call.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
-/// A delivery whose lease expired this often without an outcome is given up, because the delivery itself may crash the worker.
-pub(super) const MAX_LAPSES: i16 = 20;
 
 /// An attempt that has ended.
 #[derive(Debug, Clone)]
@@ -171,12 +169,7 @@ async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u6
         let mut moved = None;
         for (_, made) in made.iter().filter(|(owner, _)| owner == id) {
             let finals = finals.get(id).copied().unwrap_or_default();
-            let event = match made.delivery {
-                Delivery::Delivered => Event::Delivered(finals),
-                Delivery::FailedTerminal => Event::DeliveryFailed(finals),
-                Delivery::Pending { .. } => Event::AttemptFailed,
-            };
-            moved = owner.breaker.apply(now, event).or(moved);
+            moved = owner.breaker.apply(now, Event::of_attempt(made.delivery, finals)).or(moved);
         }
         if let Some(transition @ (Transition::Paused(_) | Transition::Disabled(_))) = moved {
             tracing::warn!(webhook = id, ?transition, "a webhook's breaker opened");
@@ -193,10 +186,7 @@ async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u6
 fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, AttemptResult)> {
     let Attempted { claimed, ended, duration_ms, .. } = attempted;
     let outcome = ended.outcome()?;
-    let delivery = match claimed.lapses >= MAX_LAPSES {
-        true => Delivery::FailedTerminal,
-        false => Delivery::after(claimed.attempt, outcome, now),
-    };
+    let delivery = Delivery::ended(claimed.attempt, outcome, claimed.lapses, now);
     let made = AttemptResult {
         id: claimed.id,
         token: claimed.token,

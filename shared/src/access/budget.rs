@@ -173,7 +173,7 @@ pub const fn charges_neighbourhood(payer: Payer) -> bool {
 }
 
 /// State of a budget after a request was admitted or refused, as reported in the response headers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Allowance {
     /// Requests per window.
     pub limit: u32,
@@ -184,7 +184,7 @@ pub struct Allowance {
 }
 
 /// The outcome of charging a request to its budgets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Verdict {
     /// Whether the request is within its limits; a refused request is not charged.
     pub admitted: bool,

@@ -158,7 +158,7 @@ pub struct SegmentsAsk {
 /// Requests of one key, counted at the edge where they were admitted.
 ///
 /// A source numbers its batches from 1 and repeats a batch until it is acknowledged; the origin applies each batch once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct UsageBatch {
     pub digest: KeyDigest,
     /// Random name of the counter that sends the batch, drawn at its first use.
@@ -171,7 +171,7 @@ pub struct UsageBatch {
 }
 
 /// Requests of one endpoint on one day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct UsageRow {
     /// The UTC day, as its number since the Unix epoch.
     pub day: i64,

@@ -52,7 +52,7 @@ impl fmt::Display for Plan {
 pub const INDEX_TOKEN_RPM: u32 = 300;
 
 /// The state of a key or an index token that hosts need to authorise and meter its requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeyRecord {
     pub id: i64,
     /// The organisation that owns the key; 0 for an index token.

@@ -4,6 +4,7 @@
 //! event, so that several processes open a breaker only once. A failure of this service itself is not an event: it must not pause a
 //! subscription.
 
+use super::schedule::Delivery;
 use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 
@@ -32,7 +33,7 @@ named_enum! {
 }
 
 /// Whether the subscription delivers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Deliveries are attempted.
     Active,
@@ -54,7 +55,7 @@ impl Status {
 }
 
 /// Failed attempts since the last successful delivery, over all deliveries of the subscription.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct FailureRun {
     /// Number of failed attempts; `failure_count` in the API.
     pub count: u32,
@@ -74,7 +75,7 @@ impl FailureRun {
 }
 
 /// Deliveries with a final outcome after [`Breaker::finals_from`], including the current one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Finals {
     /// All deliveries with a final outcome.
     pub total: u32,
@@ -108,6 +109,17 @@ pub enum Event {
     Tick,
 }
 
+impl Event {
+    /// The event of an attempt that left its delivery in the state `delivery`; `finals` count it if it is final.
+    pub const fn of_attempt(delivery: Delivery, finals: Finals) -> Self {
+        match delivery {
+            Delivery::Delivered => Event::Delivered(finals),
+            Delivery::FailedTerminal => Event::DeliveryFailed(finals),
+            Delivery::Pending { .. } => Event::AttemptFailed,
+        }
+    }
+}
+
 /// A change of state. If the same event also ended a pause, only the later change is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transition {
@@ -122,7 +134,7 @@ pub enum Transition {
 }
 
 /// The state of a subscription, as stored in its row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Breaker {
     /// Whether the subscription delivers.
     pub status: Status,

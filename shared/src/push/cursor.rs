@@ -101,7 +101,7 @@ impl Resume {
 }
 
 /// A jump of the numbering after a restore. Numbers in between belong to a lost timeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Jump {
     /// The restored head: the last number that both timelines share.
     pub from: Cursor,

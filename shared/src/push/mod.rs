@@ -3,6 +3,7 @@
 //! | module | rule |
 //! |---|---|
 //! | [`timeline`] | choice of new sequence numbers after a restore |
+//! | [`numbering`] | whether numbers that were read follow each other |
 //! | [`cursor`], [`gap`] | where a stream starts, and how a gap is reported |
 //! | [`frames`] | encoding of the stream's frames |
 //! | [`stream_limits`] | streams per key and viewer, queued frames, heartbeats |
@@ -19,6 +20,7 @@ pub mod delivery;
 pub mod event_type;
 pub mod frames;
 pub mod gap;
+pub mod numbering;
 pub mod schedule;
 pub mod signature;
 pub mod stream_limits;

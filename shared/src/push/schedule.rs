@@ -11,6 +11,9 @@ pub const REPLAY_WINDOW_SECONDS: i64 = 86_400;
 /// Maximum number of rows in a list of deliveries.
 pub const LIST_LIMIT: u32 = 200;
 
+/// A delivery whose lease expired this often without an outcome is given up, because the delivery itself may crash the worker.
+pub const MAX_LAPSES: i16 = 20;
+
 /// Maximum number of attempts per delivery.
 pub const ATTEMPTS: u8 = 6;
 /// Seconds between the end of a failed attempt and the start of the next: before attempts 2, 3, 4, 5 and 6.
@@ -88,7 +91,7 @@ impl AttemptOutcome {
 }
 
 /// State of a delivery: one event for one subscription.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Delivery {
     /// The next attempt is due now or later.
     Pending {
@@ -110,13 +113,21 @@ impl Delivery {
     }
 
     /// The state after `attempt` ended with `outcome` at `now`.
-    pub fn after(attempt: Attempt, outcome: AttemptOutcome, now: Timestamp) -> Self {
+    fn after(attempt: Attempt, outcome: AttemptOutcome, now: Timestamp) -> Self {
         match (outcome, attempt.next()) {
             (AttemptOutcome::Delivered, _) => Delivery::Delivered,
             (AttemptOutcome::Failed(_), Some((attempt, delay))) => {
                 Delivery::Pending { attempt, due: now.plus_seconds(delay) }
             }
             (AttemptOutcome::Failed(_), None) => Delivery::FailedTerminal,
+        }
+    }
+
+    /// The state after `attempt`, made under a lease before which `lapses` leases had expired without an outcome, ended with `outcome` at `now`.
+    pub fn ended(attempt: Attempt, outcome: AttemptOutcome, lapses: i16, now: Timestamp) -> Self {
+        match lapses >= MAX_LAPSES {
+            true => Delivery::FailedTerminal,
+            false => Delivery::after(attempt, outcome, now),
         }
     }
 

@@ -80,7 +80,7 @@ impl Tag {
 ///
 /// The text form, in headers and messages, is `vaults=12;events=7`. The parser skips unknown tags and malformed pieces, so that an older release
 /// accepts the tags of a newer one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub struct TagVersions([i64; Tag::ALL.len()]);
 

@@ -20,7 +20,7 @@ pub const HARD_BELOW_FLOOR: i32 = 1000;
 pub const HARD_BELOW_ANCHOR: i32 = 1500;
 
 /// Which side of one tier boundary the raw score is on, and since when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BoundaryClock {
     /// Whether the raw score is at or above the boundary.
     pub above: bool,
@@ -47,7 +47,7 @@ impl BoundaryClock {
 }
 
 /// The published rating of a vault, and the state that the next score run needs. Stored as one database row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rating {
     /// The published score; [`tier_of`] gives the published tier.
     pub score: MilliPoints,
@@ -60,7 +60,7 @@ pub struct Rating {
 }
 
 /// The publication state of a vault; the default is a vault that was never scored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Publication {
     /// Null while the vault is unscored.
     pub rating: Option<Rating>,

@@ -17,7 +17,7 @@ pub const KEY_LEASE_MILLIS: i64 = 1_000;
 const MAX_REFUSALS: usize = 4_096;
 
 /// A key whose limit is used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SpentKey {
     pub record: KeyRecord,
     pub verdict: Verdict,
@@ -25,14 +25,14 @@ pub struct SpentKey {
 
 type KeyBudget = (KeyDigest, RateLimitClass, Subclient);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Denials {
     keys: BTreeMap<KeyBudget, (SpentKey, i64)>,
     addresses: BTreeMap<(Refused, AddressBudget), Verdict>,
 }
 
 /// The subject of a refusal: an address, or all callers in a neighbourhood without a valid key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Refused {
     Address(ClientNet),
     Neighbourhood(Neighbourhood),

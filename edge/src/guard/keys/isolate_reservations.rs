@@ -31,7 +31,7 @@ const MAX_HELD: usize = 4;
 const MAX_KEYS: usize = 1_024;
 
 /// An isolate's reservations.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Reserved {
     keys: BTreeMap<KeyDigest, Demand>,
 }
@@ -46,7 +46,7 @@ pub struct Spent {
 }
 
 /// A reservation to request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReservationRequest {
     /// Number of requests.
     pub want: u32,
@@ -54,7 +54,7 @@ pub struct ReservationRequest {
     pub lasts: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 struct Demand {
     /// Number of requests to the Durable Object since the time `since`, which is in milliseconds.
     asked: u32,
@@ -73,7 +73,7 @@ struct Demand {
     held: Vec<Held>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Held {
     id: i64,
     record: KeyRecord,

@@ -16,7 +16,7 @@ const RESERVED_SHARE: u32 = 8;
 pub const MIN_RESERVED: u32 = 64;
 
 /// Requests to add to a row of counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// Window number.
     pub window: i64,
@@ -56,7 +56,7 @@ pub struct Bucket {
 }
 
 /// The counts of a key's current window.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Ledger {
     window: i64,
     totals: BTreeMap<RateLimitClass, u32>,

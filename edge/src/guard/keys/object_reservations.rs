@@ -14,7 +14,7 @@ const MIN_MILLIS: i64 = 20;
 const MAX_OUTSTANDING: usize = 256;
 
 /// A reservation that is counted in storage and not settled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OutstandingReservation {
     pub id: i64,
     /// The window in which it was counted.
@@ -25,7 +25,7 @@ pub struct OutstandingReservation {
 }
 
 /// The outstanding reservations.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Outstanding {
     /// Each reservation with the interval, in milliseconds, in which refusals wait for its settlement; `None` after a restart.
     all: Vec<(OutstandingReservation, Option<(i64, i64)>)>,

@@ -24,7 +24,7 @@ const AWAY_MILLIS: i64 = 30_000;
 const REFUSED_MILLIS: i64 = REFUSED_SECONDS * 1_000;
 
 /// A record, and when the look-up that returned it was sent, in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lease {
     pub record: KeyRecord,
     /// When the look-up was sent, so that a change made while the answer was in transit is noticed within one lease.
@@ -74,7 +74,7 @@ pub enum KeyStatus {
 }
 
 /// The key's record, and the outcomes of the latest look-up and update.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Known {
     lease: Option<Lease>,
     /// The latest look-up's answer if it contained no record, and when it was received, in milliseconds.
@@ -85,7 +85,7 @@ pub struct Known {
     updated_at: Option<i64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Refusal {
     Unknown,
     TextNeeded,

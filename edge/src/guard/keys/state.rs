@@ -41,7 +41,7 @@ pub struct Stored {
 }
 
 /// A stored key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StoredKey {
     pub digest: KeyDigest,
     /// The record. `None` if a newer release wrote a record that this release cannot read: then the key is looked up like a new one,
@@ -77,7 +77,7 @@ pub enum Change<'a> {
 }
 
 /// The state machine. Discarded and loaded again after any storage fault.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyGuard {
     known: Known,
     key: Option<StoredKey>,

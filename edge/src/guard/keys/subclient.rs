@@ -12,7 +12,7 @@ pub const MAX_CLIENTS: usize = 4_096;
 const HASH_DIGITS: usize = 32;
 
 /// The bucket in which a key's request is counted.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subclient {
     /// Requests that name no client.
     Pooled,

@@ -10,7 +10,7 @@ use rds_shared::access::budget::WINDOW_SECONDS;
 pub const WINDOWS_PER_DAY: i64 = 86_400 / WINDOW_SECONDS;
 
 /// A stored batch, without its rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Batch {
     /// Sequence number, from 1.
     pub sequence: u64,
@@ -31,7 +31,7 @@ pub struct Fold {
 }
 
 /// The usage batches of a key.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Usage {
     /// The highest acknowledged sequence number.
     pub acknowledged: u64,

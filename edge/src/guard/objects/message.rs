@@ -86,7 +86,7 @@ pub struct ReserveAsk {
 }
 
 /// Requests counted in advance, which the isolate may admit without another call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reservation {
     pub id: i64,
     /// Number of requests.
@@ -98,7 +98,7 @@ pub struct Reservation {
 }
 
 /// The outcome of a reservation that admits no further requests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Settled {
     pub id: i64,
     /// The admitted requests. All other requests of the reservation are given back.
@@ -117,7 +117,7 @@ pub struct Take {
 }
 
 /// Counts of one endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tally {
     pub endpoint: String,
     /// Served without a charge to the key or from a reservation.

@@ -27,5 +27,6 @@ pub async fn sizes(pool: &PgPool) -> Result<BTreeMap<String, Size>> {
 }
 
 /// Partitions count with the table that they are part of.
-const BYTES: &str = "SELECT c.relname::text, (SELECT sum(pg_total_relation_size(coalesce(p.relid, c.oid)))::bigint FROM pg_partition_tree(c.oid) AS p) \
+const BYTES: &str = "SELECT c.relname::text, coalesce((SELECT sum(pg_total_relation_size(p.relid))::bigint FROM pg_partition_tree(c.oid) AS p), \
+                            pg_total_relation_size(c.oid)) \
     FROM pg_class AS c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition";

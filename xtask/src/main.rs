@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, clients, dist, fuzz, lint, openapi, sbom, signals, test, up, wasm};
+use xtask::{bench, clients, dist, fuzz, lint, openapi, sbom, signals, test, up, wasm, world};
 
 /// Runs, tests and measures the Risk Data Service.
 #[derive(Parser)]
@@ -33,6 +33,8 @@ enum Verb {
     Dist(dist::Options),
     /// Fuzz every parser of untrusted input, ten minutes each by default.
     Fuzz(fuzz::Options),
+    /// Simulate 300 edges over the edge's own code, and check limits, revocations and staleness.
+    World(world::Options),
     /// Run every benchmark except `soak`, or only the one with this name. Some also measure other servers for comparison.
     Bench(bench::Options),
 }
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Verb::Sbom(options) => sbom::run(&options),
         Verb::Dist(options) => dist::run(&options),
         Verb::Fuzz(options) => fuzz::run(&options),
+        Verb::World(options) => world::run(&options),
         Verb::Bench(options) => bench::run(&options),
     };
     match outcome {

@@ -105,6 +105,20 @@ pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate
     reply(&Asked::by_caller(inbound), isolate, config, host).await
 }
 
+/// Identifies the caller of a request for `route` and charges it, as [`handle`] does before it answers. For simulations of the limits alone.
+pub async fn identify<I: Inbound, H: Host + Guards>(
+    inbound: &I,
+    isolate: &Isolate,
+    config: &Config,
+    host: &H,
+    route: &Route,
+) -> Identified {
+    let inbound = &Asked::by_caller(inbound);
+    let request_id = RequestId::from_random(host.random());
+    let uncounted = Cell::new(false);
+    RequestContext { inbound, isolate, config, host, request_id, own_origin: None, uncounted }.identify(route).await
+}
+
 /// As [`handle`], for a caller's request and for those that an MCP tool makes for the caller.
 pub(crate) async fn reply<I: Inbound, H: Host + Guards>(
     inbound: &Asked<'_, I>,

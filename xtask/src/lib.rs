@@ -3,7 +3,7 @@
 //! From the bottom up: [`console`], [`signals`], [`command`] and [`service`] run and watch processes; [`provision`] installs
 //! missing tools into a cache outside the clone; [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] prepares the
 //! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`clients`], [`sbom`], [`dist`], [`fuzz`],
-//! [`models`], [`mutants`] and [`bench`] implement the verbs of the same names.
+//! [`models`], [`mutants`], [`world`] and [`bench`] implement the verbs of the same names.
 
 mod assets;
 pub mod bench;
@@ -38,3 +38,4 @@ pub mod up;
 pub mod verifier;
 pub mod wasm;
 pub mod workspace;
+pub mod world;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, clients, dist, fuzz, lint, models, mutants, openapi, sbom, signals, test, up, wasm};
+use xtask::{bench, clients, dist, fuzz, lint, models, mutants, openapi, sbom, signals, test, up, wasm, world};
 
 /// Runs, tests and measures the Risk Data Service.
 #[derive(Parser)]
@@ -37,6 +37,8 @@ enum Verb {
     Mutants(mutants::Options),
     /// Explore the models of what must never happen, or check that planted faults are found.
     Models(models::Options),
+    /// Simulate 300 edges over the edge's own code, and check limits, revocations and staleness.
+    World(world::Options),
     /// Run every benchmark except `soak`, or only the one with this name. Some also measure other servers for comparison.
     Bench(bench::Options),
 }
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Verb::Fuzz(options) => fuzz::run(&options),
         Verb::Mutants(options) => mutants::run(&options),
         Verb::Models(options) => models::run(&options),
+        Verb::World(options) => world::run(&options),
         Verb::Bench(options) => bench::run(&options),
     };
     match outcome {

@@ -1,5 +1,6 @@
 //! The Durable Object of each key, with the key's record, exact limits, reservations and usage.
 
+pub mod answers;
 pub(in crate::guard) mod disk;
 pub mod isolate_reservations;
 pub mod ledger;

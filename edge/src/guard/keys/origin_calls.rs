@@ -3,7 +3,8 @@
 
 use crate::config::Config;
 use crate::guard::DiskFault;
-use crate::guard::keys::object::{Inner, new_source};
+use crate::guard::keys::answers;
+use crate::guard::keys::object::Inner;
 use crate::guard::keys::state::SETTLING_SECONDS;
 use crate::guard::objects::message::KeyAsk;
 use crate::guard::objects::single_flight::Ticket;
@@ -38,27 +39,16 @@ impl Inner {
         self.state.wait_until(async move { inner.put(look_up, ticket).await });
     }
 
-    async fn put(&self, look_up: KeyLookup, ticket: Ticket) {
+    async fn put(self: &Rc<Self>, look_up: KeyLookup, ticket: Ticket) {
         let asked_at = ambient::now_millis();
         let answered = self.post(KEY_LOOKUP_PATH, &look_up).await;
-        let now = ambient::now_millis();
         let understood = match &answered {
             Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyLookupResponse>(&answer.body).ok(),
             _ => None,
         };
-        // Ignore a storage fault: the next step loads the state from storage and meets the fault again.
-        let _ = self.with(|machine, disk| match &understood {
-            Some(answer) => machine.answered(disk, look_up.digest, answer, (asked_at, now), new_source()),
-            None => {
-                machine.unanswered(now);
-                Ok(())
-            }
-        });
+        answers::looked_up(self, look_up.digest, understood.as_ref(), asked_at);
         if understood.is_none() {
-            let kept = match self.with(|machine, _| Ok(machine.is_kept(now))) {
-                Ok(true) => "; using the key's last confirmed record",
-                _ => "",
-            };
+            let kept = if answers::is_kept(self) { "; using the key's last confirmed record" } else { "" };
             console_error!(
                 "{:?}: the origin did not answer the key look-up: {}{kept}",
                 look_up.digest,

@@ -32,6 +32,9 @@ pub mod objects;
 pub mod random;
 pub mod readers;
 pub mod report;
+// The simulated disks of `objects` hold these rows.
+#[path = "../../edge/tests/guard/rows.rs"]
+pub mod rows;
 pub mod runtime;
 pub mod scenario;
 pub mod world;

@@ -80,9 +80,8 @@ pub fn populate(world: &Rc<World>) {
         let edge = usize::try_from(random.below(scenario.edges as u64)).unwrap_or(0);
         add_caller(world, &mut random, edge, Use::Address, 60_000_000 / 20);
     }
-    if scenario.reads_per_second > 0 {
+    if let Some(gap) = (1_000_000 * scenario.edges as u64).checked_div(scenario.reads_per_second) {
         let key = add_key(world, &mut random, u32::MAX);
-        let gap = 1_000_000 * scenario.edges as u64 / scenario.reads_per_second;
         (0..scenario.edges).for_each(|edge| add_caller(world, &mut random, edge, Use::Reads(key), gap));
         readers::publish(world);
     }
@@ -114,7 +113,7 @@ fn add_caller(world: &World, random: &mut Random, edge: usize, use_of: Use, gap:
         Use::Address => (ADDRESS_HEADER, format!("10.{}.{}.{}", number / 2_048, number / 8 % 256, number % 8)),
     };
     let ask = Rc::new(Ask { method: "GET", target: "/v1/vaults", headers: vec![identity], body: Vec::new() });
-    let mut random = Random::new(random.next(), 4);
+    let mut random = Random::new(random.draw(), 4);
     let first = random.gap(gap.max(1));
     world.callers.borrow_mut().push(Caller { edge, ask, use_of, gap: gap.max(1), random });
     world.ether.runtime.schedule(first, Due::Arrival(number));

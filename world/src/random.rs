@@ -8,11 +8,11 @@ impl Random {
     /// The generator of `seed` for one purpose, so that a draw for one purpose does not shift the draws of another.
     pub fn new(seed: u64, purpose: u64) -> Self {
         let mut random = Random(seed ^ purpose.wrapping_mul(0xd6e8_feb8_6659_fd93));
-        random.next();
+        random.draw();
         random
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -22,7 +22,7 @@ impl Random {
 
     /// A number below `bound`, which is not 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        let wide = u128::from(self.next()) * u128::from(bound);
+        let wide = u128::from(self.draw()) * u128::from(bound);
         u64::try_from(wide >> 64).unwrap_or(0)
     }
 
@@ -44,14 +44,14 @@ impl Random {
 
     /// A fraction in `[0, 1)`.
     pub fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.draw() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// An exponentially distributed number with this mean, at least 1: the gap between independent arrivals.
     ///
     /// The logarithm is computed in integers, because the standard library's may differ between platforms in the last bit.
     pub fn gap(&mut self, mean: u64) -> u64 {
-        let drawn = self.next() | 1;
+        let drawn = self.draw() | 1;
         let zeros = drawn.leading_zeros();
         let mantissa = (drawn << zeros) >> 32;
         // -ln(u) = zeros * ln 2 - ln(1 - x) with x in [0, 1/2]; the series of the second part ends with a term that makes it exact at 1/2.
@@ -65,8 +65,8 @@ impl Random {
     pub fn bytes(&mut self) -> [u8; 16] {
         let mut bytes = [0; 16];
         let (first, second) = bytes.split_at_mut(8);
-        first.copy_from_slice(&self.next().to_le_bytes());
-        second.copy_from_slice(&self.next().to_le_bytes());
+        first.copy_from_slice(&self.draw().to_le_bytes());
+        second.copy_from_slice(&self.draw().to_le_bytes());
         bytes
     }
 }
@@ -79,7 +79,7 @@ mod tests {
     fn equal_seeds_give_equal_sequences_and_purposes_differ() {
         let drawn = |seed, purpose| {
             let mut random = Random::new(seed, purpose);
-            [random.next(), random.below(1_000), random.between(5, 9), random.gap(100)]
+            [random.draw(), random.below(1_000), random.between(5, 9), random.gap(100)]
         };
         assert_eq!(drawn(7, 1), drawn(7, 1));
         assert_ne!(drawn(7, 1), drawn(7, 2));

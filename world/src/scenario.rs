@@ -48,7 +48,7 @@ impl Scenario {
             revoked_keys: 20,
             addresses: 100,
             reads_per_second: edges as u64 / 2,
-            has_replica: seed % 2 == 0,
+            has_replica: seed.is_multiple_of(2),
             skew: Skew { offset_millis: 2_000, drift_ppm: 200 },
             faults: Faults { loss_once_in: 2_000, jitter_permille: 200 },
             disturbed_every_micros: 2_000_000,

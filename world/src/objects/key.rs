@@ -240,8 +240,11 @@ impl KeyHost for Instance {
             let reply = Promise::default();
             let (asking, answered) = (object.clone(), reply.clone());
             object.spawn(async move {
-                if asking.reaches_origin().await
-                    && let Some(owner) = asking.0.owner.borrow().upgrade().map(|owner| owner.record.get())
+                if !asking.reaches_origin().await {
+                    return;
+                }
+                let owner = asking.0.owner.borrow().upgrade().map(|owner| owner.record.get());
+                if let Some(owner) = owner
                     && asking.reaches_origin().await
                 {
                     answered.keep(KeyLookupResponse { answer: KeyLookupResult::Known { record: owner }, told: true });

@@ -247,14 +247,14 @@ impl World {
             return;
         }
         let entries = database.after(place);
-        let numbers = entries.iter().map(|(number, _)| *number);
+        let mut numbers = entries.iter().map(|(number, _)| *number);
         if !numbering::is_dense(&database.jumps, place, numbers.clone()) {
             // The stream ends; the client learns of a gap when it connects again, and starts from the beginning.
             self.was_told = true;
             self.client = 0;
             return;
         }
-        let last = numbers.last().unwrap_or_else(|| {
+        let last = numbers.next_back().unwrap_or_else(|| {
             let landing = successor(&database.jumps, place) - 1;
             if database.state.head > place { landing.max(place) } else { place }
         });

@@ -194,6 +194,10 @@ fn addresses_have_the_expected_class() {
         ("2001:10::1", AddressClass::Protocol),
         ("fd00:ec2::254", AddressClass::Private),
         ("fe80::1", AddressClass::LinkLocal),
+        ("fec0::1", AddressClass::Private),
+        ("ff02::1", AddressClass::Multicast),
+        ("5f00::1", AddressClass::Protocol),
+        ("100::1", AddressClass::Reserved),
         ("2606:4700::5efe:10.0.0.1", AddressClass::Private),
         ("2606:4700::200:5efe:8.8.8.8", AddressClass::Public),
     ] {

@@ -53,6 +53,7 @@ pub fn by_name<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
     use serde_json::json;
 
     #[derive(Debug, PartialEq, Deserialize)]
@@ -79,5 +80,7 @@ mod tests {
         for list in [json!({"limits": []}), json!({"limits": [7]}), json!({"named": {"a": []}}), json!({"named": []})] {
             assert_eq!(read(list.clone()), None, "{list}");
         }
+        let error = serde_json::from_value::<Row>(json!({"limits": [7]})).unwrap_err();
+        assert_eq!(error.to_string(), "invalid type: sequence, expected an object");
     }
 }

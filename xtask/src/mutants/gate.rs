@@ -2,7 +2,7 @@
 //!
 //! The sample is bounded by the judges' estimates and not by a clock, so the same change is judged by the same mutants everywhere.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -93,7 +93,8 @@ impl Gate {
     /// Judges a scope's sample. `lines` are its changed lines that can be mutated.
     fn judge(&self, scope: Scope, lines: &[String], only: Option<&str>) -> Result<usize> {
         self.list.check(scope, &mutant::list(&self.program, scope, None)?)?;
-        let found = mutants(&self.program, scope, &self.diff, only, lines)?;
+        let mut found = not_none(mutant::list(&self.program, scope, Some(&self.diff))?, lines)?;
+        found.retain(|mutant| only.is_none_or(|only| mutant.id.file.contains(only)));
         let open: Vec<Mutant> = found.into_iter().filter(|mutant| !self.list.has(&mutant.id)).collect();
         let count = open.len();
         let judges = open.iter().filter_map(|mutant| judge_of(scope, &mutant.id.file));
@@ -119,11 +120,20 @@ impl Gate {
 }
 
 /// The mutants of a diff. There must be one, because `lines` can be mutated.
-fn mutants(program: &Path, scope: Scope, diff: &Path, only: Option<&str>, lines: &[String]) -> Result<Vec<Mutant>> {
-    let mut found = mutant::list(program, scope, Some(diff))?;
+fn not_none(found: Vec<Mutant>, lines: &[String]) -> Result<Vec<Mutant>> {
     if found.is_empty() {
         bail!("no mutant was made of code that can be mutated, so nothing was tested: {}", lines.join(", "));
     }
-    found.retain(|mutant| only.is_none_or(|only| mutant.id.file.contains(only)));
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_code_without_a_mutant_is_a_failure_and_not_a_clean_run() {
+        let error = not_none(Vec::new(), &["shared/src/pace.rs:12".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("nothing was tested: shared/src/pace.rs:12"), "{error}");
+    }
 }

@@ -120,7 +120,7 @@ impl Runner<'_> {
                 }
             }
             if !survivors.is_empty() {
-                locked.batches.push_back(Batch { judge: batch.judge, module: None, mutants: survivors });
+                locked.batches.push_front(Batch { judge: batch.judge, module: None, mutants: survivors });
             }
             drop(locked);
             outcome?;

@@ -251,13 +251,20 @@ impl<D: ReplicaDisk> Store<D> {
         };
         let numbers = |kept: &Kept| kept.deltas.iter().map(|delta| delta.number).collect::<Vec<_>>();
         let (old, new) = (before.as_deref().map_or(Vec::new(), numbers), numbers(&after));
+        // Documents that are of no use may still be stored, and their deltas would break the chain when it is loaded again.
+        let stored = match &before {
+            Some(_) => old.clone(),
+            None => {
+                self.disk.read()?.map_or(Vec::new(), |stored| stored.deltas.iter().map(|(number, _)| *number).collect())
+            }
+        };
         let is_new = |delta: &&KeptDelta| !old.contains(&delta.number);
         let change = Change {
             stamp: &after.sealed_stamp,
             confirmed_at,
             manifest,
             added: after.deltas.iter().filter(is_new).map(|delta| (delta.number, delta.sealed.as_slice())).collect(),
-            dropped: old.iter().filter(|number| !new.contains(number)).copied().collect(),
+            dropped: stored.into_iter().filter(|number| !new.contains(number)).collect(),
         };
         if let Err(fault) = self.disk.write(&change) {
             *self.loaded.borrow_mut() = None;

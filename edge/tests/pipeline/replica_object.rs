@@ -268,8 +268,11 @@ impl ReplicaDisk for TestDisk {
             stored.manifest = manifest.to_vec();
             self.segments.borrow_mut().retain(|name, _| names.contains(name));
         }
+        // As in SQL, a document replaces the one with its number, and documents are read in the order of their numbers.
+        let is_replaced = |number: &i64| change.added.iter().any(|(added, _)| added == number);
+        stored.deltas.retain(|(number, _)| !change.dropped.contains(number) && !is_replaced(number));
         stored.deltas.extend(change.added.iter().map(|(number, bytes)| (*number, bytes.to_vec())));
-        stored.deltas.retain(|(number, _)| !change.dropped.contains(number));
+        stored.deltas.sort_by_key(|(number, _)| *number);
         *slot = Some(stored);
         Ok(())
     }

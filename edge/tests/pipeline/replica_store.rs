@@ -118,6 +118,22 @@ fn a_lost_disk_and_a_lost_segment_are_fetched_again() {
 }
 
 #[test]
+fn documents_of_no_use_leave_nothing_that_later_ones_are_lost_with() {
+    let (disk, origin) = (TestDisk::default(), origin());
+    assert!(pulled(&restarted(&disk), &origin));
+    for _ in 0..3 {
+        publish(&origin);
+        assert!(pulled(&restarted(&disk), &origin));
+    }
+    disk.segments.borrow_mut().pop_first();
+    publish(&origin);
+    assert!(pulled(&restarted(&disk), &origin));
+    let store = restarted(&disk);
+    assert!(store.kept().unwrap().is_some(), "what was stored is loaded again");
+    assert_eq!(&led(&store, None).0, origin.documents.borrow().rows());
+}
+
+#[test]
 fn a_failed_write_leaves_the_earlier_state() {
     let (disk, origin) = (TestDisk::default(), origin());
     let store = restarted(&disk);

@@ -14,7 +14,7 @@ pub const SERVE_ROLE: &str = "rds_serve";
 pub const READ_ROLE: &str = "rds_read";
 
 /// Tables from which the service, its commands or their triggers delete rows. From no other table does it delete.
-const DELETED_FROM: [&str; 30] = [
+const DELETED_FROM: [&str; 31] = [
     "asset_answer",
     "chain_candidate",
     "chain_reading",
@@ -39,6 +39,7 @@ const DELETED_FROM: [&str; 30] = [
     "vault_day_change",
     "vault_snapshot",
     "vault_sums",
+    "webhook_attempt",
     "webhook_creation",
     "webhook_delivery",
     "webhook_event",

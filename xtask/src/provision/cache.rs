@@ -12,7 +12,7 @@ use crate::console::Step;
 use crate::signals;
 
 /// File that is written last into an entry and marks it as complete.
-const COMPLETE: &str = ".complete";
+pub const COMPLETE: &str = ".complete";
 
 /// The cache folder.
 ///

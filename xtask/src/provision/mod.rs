@@ -1,7 +1,8 @@
 //! Installs missing tools into a cache outside the clone.
 //!
 //! A developer needs a Rust toolchain and Node 20. This module installs all other tools: Postgres, the wasm target, `wasm-bindgen`,
-//! esbuild, wasm-opt, workerd and, for tests, a browser, reverse proxies and libfaketime. Nothing needs root. Downloads are verified against
+//! esbuild, wasm-opt, workerd and, for tests, a browser, reverse proxies and libfaketime. Nothing needs root, except a
+//! machine with a container engine for one test. Downloads are verified against
 //! committed hashes (`xtask/locks`, `requirements.txt`, `package-lock.json`) or, for Debian packages, by apt against the signed
 //! release.
 
@@ -11,6 +12,7 @@ pub mod cache;
 pub mod debian;
 pub mod faketime;
 pub mod locks;
+pub mod machine;
 pub mod npm;
 pub mod peers;
 pub mod postgres;

@@ -50,9 +50,9 @@ export class Machine {
     const machine = new Machine();
     machine.said = '';
     const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child'];
-    const first = spawn('unshare', [...namespaces, 'sh', '-c', BOOT, 'sh', system, folder, debian, 'tini', '--', 'dockerd'], { env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
+    // The machine ends with this process, however that ends.
+    const first = spawn('setpriv', ['--pdeathsig=KILL', 'unshare', ...namespaces, 'sh', '-c', BOOT, 'sh', system, folder, debian, 'tini', '--', 'dockerd'], { env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [first.stdout, first.stderr]) stream.on('data', (chunk) => (machine.said += chunk));
-    process.once('exit', () => first.kill('SIGKILL'));
     machine.#first = first;
     await until('the engine answers', 60, async () => {
       if (first.exitCode !== null) throw new Error(`the machine ended with ${first.exitCode}:\n${machine.said}`);

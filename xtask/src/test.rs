@@ -99,7 +99,7 @@ pub fn run(options: &Options) -> Result<()> {
         (Stage::Bundle, "Bundle", &|cache, tally| bundle(cache, tally, options.only.as_deref())),
         (Stage::E2e, "End to end", &|cache, tally| e2e::run(cache, tally, options.only.as_deref())),
         (Stage::Clients, "Clients", &|cache, tally| clients::suites(cache, tally, None)),
-        (Stage::Dist, "Artefacts", &dist::check::run),
+        (Stage::Dist, "Artefacts", &|cache, tally| dist::check::run(cache, tally, options.stages == [Stage::Dist])),
         (Stage::Mutants, "Mutants", &|_, tally| mutants(tally)),
         (Stage::Faults, "Faults", &|cache, tally| faults(cache, tally, options)),
     ];

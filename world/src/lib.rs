@@ -15,7 +15,7 @@
 //! # Invariants
 //!
 //! - The same scenario gives the same log, to the byte (`world/tests/same_seed.rs`): no real clock, no other randomness, no hash map.
-//! - Each planted fault is found (`world/tests/planted.rs`).
+//! - The checks can fail: `world/tests/planted.rs` asserts for each fault in `ether::Planted` that they find it.
 
 pub mod clock;
 pub mod disturbances;

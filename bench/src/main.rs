@@ -4,6 +4,7 @@
 //! service and its peer and reports the median of the pairs. Client and server run on different cores.
 
 mod access;
+mod barrage;
 mod chain;
 mod clients;
 mod constant;
@@ -21,6 +22,7 @@ mod market;
 mod origin;
 mod parts;
 mod push;
+mod random;
 mod reads;
 mod report;
 mod scoring;
@@ -45,7 +47,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
-    /// Run every benchmark except the soak and the endurance run, which take half an hour and an hour. A failure does not stop the others.
+    /// Run every benchmark except `soak`, `endurance` and `barrage`, which take half an hour and more. A failure does not stop the others.
     All(Plan),
     /// Origin: the public list against peers, and how its cost grows with vaults and processes.
     Origin(parts::Options),
@@ -69,6 +71,8 @@ enum What {
     Explorer(explorer::Options),
     /// Growth: bytes that each table grows by in a year of 10,000 vaults read hourly, and those of a signed check.
     Growth(growth::Options),
+    /// Barrage: whole requests from the route table, half of them damaged, to edge and origin: no server error, equal answers, no growth.
+    Barrage(barrage::Options),
     /// Endurance: a whole stack under mixed work for an hour or more: memory, descriptors, table sizes, latency.
     Endurance(endurance::Options),
     /// Soak: whether the memory of the edge's runtime levels off during half an hour of mixed load.
@@ -158,6 +162,7 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Clients(options)) => clients::run(&options),
         Some(What::Explorer(options)) => explorer::run(&options),
         Some(What::Growth(options)) => growth::run(&options),
+        Some(What::Barrage(options)) => barrage::run(&options),
         Some(What::Endurance(options)) => endurance::run(&options),
         Some(What::Soak(options)) => soak::run(&options),
         Some(What::All(plan)) => all(&plan),
@@ -165,7 +170,7 @@ fn run(what: Option<What>) -> Result<()> {
     }
 }
 
-/// Runs every benchmark except `soak` and `endurance`; fails at the end if one failed.
+/// Runs every benchmark except `soak`, `endurance` and `barrage`; fails at the end if one failed.
 fn all(plan: &Plan) -> Result<()> {
     let measurements: [(&str, &dyn Fn() -> Result<()>); 11] = [
         ("origin", &|| origin::run(&parts::Options::of(plan))),

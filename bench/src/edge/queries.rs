@@ -9,6 +9,7 @@ use rds_shared::wire::{Timestamp, percent};
 use serde_json::Value;
 
 use crate::market::Market;
+use crate::random::Random;
 
 /// Of a hundred parameters of a route, this many are given.
 const GIVEN: u64 = 30;
@@ -147,38 +148,6 @@ fn column(market: &Market, list: &str, field: &str) -> Result<Vec<String>> {
         rows.iter().filter_map(|row| row.get(field)).filter_map(Value::as_str).map(str::to_owned).collect();
     ensure!(!texts.is_empty(), "the rows of {list} have no {field}");
     Ok(texts)
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014): enough to draw queries.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    /// A number below `end`; 0 if `end` is 0.
-    fn below(&mut self, end: u64) -> u64 {
-        self.next().checked_rem(end).unwrap_or(0)
-    }
-
-    /// A number from 0 to 1, without 1.
-    fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
-        all.get(self.below(all.len() as u64) as usize)
-    }
-
-    /// One to three of the words, possibly the same.
-    fn some<'a, T: AsRef<str>>(&mut self, all: &'a [T]) -> Vec<&'a str> {
-        (0..=self.below(3)).filter_map(|_| self.of(all).map(AsRef::as_ref)).collect()
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Real: [`KeyGuard`] with the key's record, [`Reserved`] and [`Denials`]. Modelled: the origin's record, answers and updates that arrive late or not at
 //! all, evictions, and the edge's wait before it acknowledges an update, of the length that the edge uses.
 
-use crate::key_object::{Disk, Rows};
+use crate::key_object::{Disk, Rows, step};
 use rds_edge::guard::DiskFault;
 use rds_edge::guard::addresses::denials::{Denials, KEY_LEASE_MILLIS, SpentKey};
 use rds_edge::guard::keys::isolate_reservations::{RESERVABLE_CLASS, Reserved};
@@ -16,7 +16,6 @@ use rds_shared::access::{KeyDigest, KeyRecord, Plan};
 use rds_shared::route::RouteId;
 use rds_shared::wire::Timestamp;
 use stateright::{Model, Property};
-use std::cell::RefCell;
 use std::time::Duration;
 
 const START: i64 = 1_795_219_200_000;
@@ -114,17 +113,8 @@ impl World {
         Timestamp::from_millis(self.now)
     }
 
-    fn step<T>(&mut self, step: impl FnOnce(&mut KeyGuard, &Disk<'_>) -> Result<T, DiskFault>) -> Option<T> {
-        let rows = RefCell::new(std::mem::take(&mut self.rows));
-        let disk = Disk(&rows);
-        let loaded = self.object.take().map_or_else(|| KeyGuard::load(&disk), Ok);
-        let outcome = loaded.and_then(|mut object| {
-            let outcome = step(&mut object, &disk);
-            self.object = Some(object);
-            outcome
-        });
-        self.rows = rows.into_inner();
-        outcome.ok()
+    fn step<T>(&mut self, change: impl FnOnce(&mut KeyGuard, &Disk<'_>) -> Result<T, DiskFault>) -> Option<T> {
+        step(&mut self.object, &mut self.rows, change)
     }
 
     /// How the Durable Object treats a request now.

@@ -17,7 +17,7 @@ use self::reading::{Probe, Reading};
 use crate::cores;
 use crate::push::ours::Ours;
 use crate::report::Report;
-use crate::soak::growth as memory;
+use crate::soak::{growth as memory, sleep_until};
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// Maximum slope of a process' resident memory in the last half, in MB per hour.
@@ -84,12 +84,8 @@ fn watch(minutes: u32, ours: &Ours, probe: &Probe, ended: impl Fn() -> bool) -> 
     let mut readings = Vec::new();
     println!("\n{}", reading::HEAD);
     for minute in 0..=minutes {
-        while begun.elapsed() < MINUTE * minute {
-            xtask::signals::check()?;
-            if ended() {
-                return Ok(readings);
-            }
-            std::thread::sleep(Duration::from_millis(200));
+        if !sleep_until(begun + MINUTE * minute, &ended)? {
+            return Ok(readings);
         }
         let reading = Reading::take(begun.elapsed(), ours, probe)?;
         println!("{}", reading.row());

@@ -76,7 +76,7 @@ async fn fill(url: &str, name: &str, end: Timestamp, market: Market) -> Result<B
         .map_err(|error| anyhow!("{error:?}"))?;
     let sizes = sizes(&db.pool).await?;
     db.pool.close().await;
-    sqlx::query(&format!("DROP DATABASE {name}")).execute(&administrator.pool).await?;
+    sqlx::query(&format!("DROP DATABASE {name} WITH (FORCE)")).execute(&administrator.pool).await?;
     Ok(sizes)
 }
 

@@ -88,18 +88,26 @@ pub fn run(options: &Options) -> Result<()> {
     report_results(&readings, &answers, &of_bare, rate)
 }
 
+/// Sleeps until `then`. Returns false as soon as `ended` is true.
+pub fn sleep_until(then: Instant, ended: &impl Fn() -> bool) -> Result<bool> {
+    while Instant::now() < then {
+        xtask::signals::check()?;
+        if ended() {
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Ok(true)
+}
+
 /// Takes a reading once a minute; stops early if a load ends early.
 fn watch(minutes: u32, edge: &Runtime, bare: u32, ended: impl Fn() -> bool) -> Result<Vec<Reading>> {
     let begun = Instant::now();
     let mut readings = Vec::new();
     println!("\n{HEAD}");
     for minute in 0..=minutes {
-        while begun.elapsed() < MINUTE * minute {
-            xtask::signals::check()?;
-            if ended() {
-                return Ok(readings);
-            }
-            std::thread::sleep(Duration::from_millis(200));
+        if !sleep_until(begun + MINUTE * minute, &ended)? {
+            return Ok(readings);
         }
         let reading = Reading {
             minute: begun.elapsed().as_secs_f64() / 60.0,

@@ -8,7 +8,7 @@
 mod rows;
 mod world;
 
-pub use world::{Disk, Rows};
+pub use world::{Disk, Rows, step};
 
 use rds_edge::guard::keys::isolate_reservations::RESERVABLE_CLASS;
 use rds_edge::guard::keys::state::KeyGuard;

@@ -23,6 +23,24 @@ const START: i64 = 29_920_320 * WINDOW_SECONDS * 1_000 + 59_600;
 const PATIENCE: Duration = Duration::from_secs(1);
 const ROUTE: RouteId = RouteId::VaultList;
 
+/// Runs a step of the Durable Object, which is loaded first if no instance runs. Storage never fails here.
+pub fn step<T>(
+    object: &mut Option<KeyGuard>,
+    rows: &mut Rows,
+    change: impl FnOnce(&mut KeyGuard, &Disk<'_>) -> Result<T, DiskFault>,
+) -> Option<T> {
+    let stored = RefCell::new(std::mem::take(rows));
+    let disk = Disk(&stored);
+    let loaded = object.take().map_or_else(|| KeyGuard::load(&disk), Ok);
+    let outcome = loaded.and_then(|mut loaded| {
+        let outcome = change(&mut loaded, &disk);
+        *object = Some(loaded);
+        outcome
+    });
+    *rows = stored.into_inner();
+    outcome.ok()
+}
+
 /// Storage as a Durable Object sees it: each call is one durable step.
 pub struct Disk<'a>(pub &'a RefCell<Rows>);
 
@@ -121,18 +139,8 @@ impl World {
         world
     }
 
-    /// Runs a step of the Durable Object, which is loaded first if no instance runs. Storage never fails here.
-    fn step<T>(&mut self, step: impl FnOnce(&mut KeyGuard, &Disk<'_>) -> Result<T, DiskFault>) -> Option<T> {
-        let rows = RefCell::new(std::mem::take(&mut self.rows));
-        let disk = Disk(&rows);
-        let loaded = self.object.take().map_or_else(|| KeyGuard::load(&disk), Ok);
-        let outcome = loaded.and_then(|mut object| {
-            let outcome = step(&mut object, &disk);
-            self.object = Some(object);
-            outcome
-        });
-        self.rows = rows.into_inner();
-        outcome.ok()
+    fn step<T>(&mut self, change: impl FnOnce(&mut KeyGuard, &Disk<'_>) -> Result<T, DiskFault>) -> Option<T> {
+        step(&mut self.object, &mut self.rows, change)
     }
 
     fn at(&self) -> Timestamp {

@@ -4,15 +4,9 @@ use anyhow::{Context, Result};
 
 use super::reading::Reading;
 
-/// Tables that the load fills, with the bytes a row, indexes and large values included, that `cargo xtask bench growth` and `push` measured.
-pub const PREDICTED: [(&str, f64); 6] = [
-    ("vault_snapshot", 0.0),
-    ("ingest_batch", 0.0),
-    ("score_run", 0.0),
-    ("decision", 0.0),
-    ("webhook_delivery", 0.0),
-    ("webhook_attempt", 0.0),
-];
+/// Tables that the load fills, with the bytes a row, indexes and large values included, that `cargo xtask bench growth` measured. The load also fills
+/// tables for which there is no prediction yet: decisions, and those of webhooks.
+pub const PREDICTED: [(&str, f64); 1] = [("vault_snapshot", 370.0)];
 
 /// For each table: how much its growth deviates from the prediction, as a fraction, and the figures.
 pub fn deviations(readings: &[Reading]) -> Result<Vec<(&'static str, f64, String)>> {

@@ -18,8 +18,11 @@ use crate::report::Report;
 const VAULTS: f64 = 10_000.0;
 const DAYS: f64 = 365.0;
 const SEED: u64 = 1;
-/// A table that grows by less than this in a year is not listed.
+/// A table that grows by less than this in a year is not listed, nor one that gets fewer rows: what it grows by is space that updates left free.
 const LEAST_BYTES: f64 = 1e6;
+const LEAST_ROWS: f64 = 1_000.0;
+/// Tables that a running service empties, and this measurement does not.
+const EMPTIED: [&str; 2] = ["vault_day_change", "push_operation"];
 
 /// Growth of one table between two durations.
 #[derive(Clone, Copy)]
@@ -53,7 +56,8 @@ pub fn measure(options: &Options, report: &mut Report) -> Result<()> {
     let mut year: Vec<(String, Growth)> = small
         .iter()
         .filter_map(|(table, small)| Some((table.clone(), extrapolated(*small, *large.get(table)?, options))))
-        .filter(|(_, growth)| growth.bytes >= LEAST_BYTES)
+        .filter(|(_, growth)| growth.bytes >= LEAST_BYTES && growth.rows >= LEAST_ROWS)
+        .filter(|(table, _)| !EMPTIED.contains(&table.as_str()))
         .collect();
     year.sort_by(|one, other| other.1.bytes.total_cmp(&one.1.bytes));
     for (table, Growth { rows, bytes }) in &year {

@@ -8,6 +8,7 @@ use rds_shared::access::AssertionKey;
 use rds_shared::access::link::{REPLICA, ReplicaAsk, SEGMENTS, SegmentsAsk};
 use rds_shared::replica::{Change, Delta, FORMAT, Kind, Manifest, SegmentName, Stamp, StateId, Step, Update, open};
 use rds_shared::route::TagVersions;
+use rds_shared::wire::edits;
 use serde_json::Value;
 
 use crate::filling::Filling;
@@ -98,9 +99,7 @@ fn changes(market: &Market, sealed: &[u8]) -> Result<String> {
     for change in &delta.changes {
         let (family, bytes) = match change {
             Change::Put(family, row) => (family, row.bytes().len()),
-            Change::Patch(family, patch) => {
-                (family, patch.key.len() + patch.pieces.iter().map(|(_, piece)| piece.len() + 2).sum::<usize>())
-            }
+            Change::Patch(family, patch) => (family, patch.key.len() + edits::stored_len(&patch.edits)),
             Change::Remove(family, key) => (family, key.len()),
         };
         let (count, sum) = families.entry(family.name()).or_default();

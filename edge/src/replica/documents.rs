@@ -144,23 +144,32 @@ impl Opened {
         held.filter(is_on_the_way).map_or(Families::NONE, |held| held.families)
     }
 
+    /// Bytes of the deltas.
+    pub fn delta_bytes(&self) -> usize {
+        let (OpenedStep::Deltas(deltas) | OpenedStep::Whole { deltas, .. }) = &self.step else { return 0 };
+        deltas.iter().map(|delta| delta.bytes.len()).fold(0, usize::saturating_add)
+    }
+
     /// The rows of the `wanted` families in the stamp's state, from what the holder has and from segments of the manifest.
     pub async fn content(
         &self,
-        held: Option<&Content>,
+        held: Option<Content>,
         wanted: Families,
         segments: &Segments,
         pace: &Pace<'_>,
     ) -> Result<Content, Fault> {
         // Rows of one state have one name: whatever the update brings, it brings nothing new.
-        if let Some(held) = held.filter(|held| held.state == self.stamp.state && held.families.has_all(wanted)) {
-            return Ok(held.only(wanted));
-        }
+        let held = match held {
+            Some(held) if held.state == self.stamp.state && held.families.has_all(wanted) => {
+                return Ok(held.only(wanted));
+            }
+            held => held,
+        };
         let (mut content, deltas, mut joining) = match &self.step {
             OpenedStep::Current => (held.ok_or(Fault::OtherState)?.only(wanted), &[][..], None),
             OpenedStep::Deltas(deltas) => (held.ok_or(Fault::OtherState)?.only(wanted), deltas.as_slice(), None),
             OpenedStep::Whole { manifest, deltas } => {
-                let families = wanted.without(self.carried(held));
+                let families = wanted.without(self.carried(held.as_ref()));
                 let rows = manifest.assemble_only(families, |name| segments.rows(name).cloned(), pace).await;
                 let rows = rows.ok_or(Fault::SegmentMissing)?;
                 let carried = held.map(|held| held.only(wanted)).filter(|_| families != wanted);
@@ -170,7 +179,8 @@ impl Opened {
         content.join(&mut joining);
         for packed in deltas {
             let delta = packed.unpack(pace).await?;
-            content.rows = delta.apply_only(&content.rows, content.state, content.families, pace).await?;
+            let (rows, at) = (core::mem::take(&mut content.rows), content.state);
+            content.rows = delta.apply_only(rows, at, content.families, pace).await?;
             content.state = delta.to;
             content.join(&mut joining);
         }
@@ -192,7 +202,7 @@ pub struct Content {
 
 impl Content {
     /// Without the rows of other families.
-    pub fn only(&self, families: Families) -> Self {
+    pub fn only(self, families: Families) -> Self {
         let families = self.families.shared_with(families);
         Content { state: self.state, families, rows: self.rows.only(families) }
     }

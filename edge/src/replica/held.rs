@@ -18,7 +18,10 @@ use std::rc::Rc;
 /// Maximum bytes of the rows and their model: what the fewest cached responses leave of the isolate's memory.
 pub const MAX_BYTES: usize = ISOLATE_BYTES - MIN_RESPONSE_BYTES;
 /// Maximum bytes of rows that are held and of those that are about to replace all of them.
-const PEAK_BYTES: usize = 110_000_000;
+pub const PEAK_BYTES: usize = 110_000_000;
+/// About how many bytes of rows are changed by a byte of a delta that changes many, and how many bytes it takes unpacked.
+const ROW_BYTES_OF_DELTA_BYTE: usize = 36;
+const UNPACKED_DELTA: usize = 10;
 /// Time between two considerations of which families to hold.
 pub const REVIEW_AFTER_MILLIS: i64 = 60_000;
 
@@ -28,6 +31,8 @@ pub struct IsolateReplica {
     held: Option<Rc<Held>>,
     /// Maximum bytes of the rows and their model.
     pub max_bytes: usize,
+    /// Maximum bytes of rows that are held and of those that are about to replace them.
+    pub peak_bytes: usize,
     pub timing: Timing,
     /// Number of the Durable Object that this isolate asks; drawn at the first question.
     pub object: Option<u32>,
@@ -48,6 +53,7 @@ impl Default for IsolateReplica {
         IsolateReplica {
             held: None,
             max_bytes: MAX_BYTES,
+            peak_bytes: PEAK_BYTES,
             timing: Timing::default(),
             object: None,
             name: String::new(),
@@ -160,9 +166,25 @@ impl IsolateReplica {
     /// The origin answers meanwhile.
     pub fn make_room(&mut self, wanted: Families) {
         let held = self.held.as_ref().map_or(0, |held| held.bytes());
-        if held.saturating_add(self.absent.total(wanted)) > PEAK_BYTES {
+        if held.saturating_add(self.absent.total(wanted)) > self.peak_bytes {
             self.held = None;
         }
+    }
+
+    /// The rows held, to be changed by deltas of so many bytes. If they and what they become are too many to be in memory together, they are let go
+    /// of, so that each row is freed when it is replaced. The origin answers meanwhile.
+    pub fn changing(&mut self, delta_bytes: usize) -> Option<Content> {
+        let held = self.held.as_ref()?.bytes();
+        let next = held.min(delta_bytes.saturating_mul(ROW_BYTES_OF_DELTA_BYTE));
+        let unpacked = delta_bytes.saturating_mul(UNPACKED_DELTA);
+        if held.saturating_add(next).saturating_add(unpacked) <= self.peak_bytes {
+            return self.content().cloned();
+        }
+        // A request that is being answered may still have them for a moment.
+        self.held.take().map(|held| match Rc::try_unwrap(held) {
+            Ok(held) => held.content,
+            Err(held) => held.content.clone(),
+        })
     }
 
     fn choose(&self, sizes: &Sizes) -> Option<Families> {
@@ -171,7 +193,7 @@ impl IsolateReplica {
     }
 
     /// The rows of an update as far as they fit: the least used families are left out.
-    pub fn fitting(&mut self, content: &Content) -> Result<Content, Fault> {
+    pub fn fitting(&mut self, content: Content) -> Result<Content, Fault> {
         let sizes = content.sizes();
         let fitting = choose(&sizes, &self.usage, content.families, self.max_bytes);
         let fitting = fitting.ok_or(Fault::TooLarge { bytes: sizes.total(ALWAYS) })?;

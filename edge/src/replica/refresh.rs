@@ -288,13 +288,13 @@ impl<S: ReplicaSource> Refresh<'_, S> {
 
     /// Takes the `wanted` families of an update as far as they fit. Until it has them, the isolate has what it had.
     async fn take(&self, opened: &Opened, wanted: Families, confirmed_at: Timestamp) -> Result<(), Fault> {
+        let held = self.isolate.replica.borrow_mut().changing(opened.delta_bytes());
         let before = self.isolate.replica.borrow().held().map(Rc::clone);
-        let held = before.as_deref();
         let segments = self.segments.take();
-        let content = opened.content(held.map(Held::content), wanted, &segments, &self.pace).await;
+        let content = opened.content(held, wanted, &segments, &self.pace).await;
         self.segments.replace(segments);
-        let fitting = self.isolate.replica.borrow_mut().fitting(&content?)?;
-        let next = Held::of(opened.stamp.clone(), confirmed_at, fitting, held, &self.pace).await?;
+        let fitting = self.isolate.replica.borrow_mut().fitting(content?)?;
+        let next = Held::of(opened.stamp.clone(), confirmed_at, fitting, before.as_deref(), &self.pace).await?;
         let mut replica = self.isolate.replica.borrow_mut();
         let left_out = replica.left_out();
         replica.replace(before.as_ref(), next)?;

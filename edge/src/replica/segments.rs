@@ -1,6 +1,7 @@
 //! Segments that an isolate has fetched.
 
 use super::documents::{Fault, weight};
+use super::held::PEAK_BYTES;
 use rds_shared::pace::Pace;
 use rds_shared::replica::{Dictionary, Families, Family, Manifest, Row, Segment, SegmentName};
 use std::borrow::Cow;
@@ -14,8 +15,8 @@ const PROBES: usize = 4;
 const PACKED: Families = Families::of(&[Family::Vaults]);
 /// Segments of a family whose rows are packed: fewer than that take less memory than what packing needs.
 const MIN_PACKED: usize = 16;
-/// Most bytes of all rows, with their part of the model, that are held as they travel. Twice as many fit while new rows replace all of them.
-const MAX_PLAIN_BYTES: usize = 52_000_000;
+/// Most bytes of all rows, with their part of the model, that are held as they travel: twice as many fit while new rows replace all of them.
+const MAX_PLAIN_BYTES: usize = PEAK_BYTES / 2;
 /// About what it takes to pack a row.
 const PACK_NANOS: usize = 25_000;
 

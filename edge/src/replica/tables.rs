@@ -83,16 +83,13 @@ impl ReplicaDisk for Tables {
     }
 
     fn lacking(&self, names: &[SegmentName]) -> Result<Vec<SegmentName>, DiskFault> {
-        let database = self.0.there()?;
-        let mut lacking = Vec::new();
-        for name in names {
-            let name_text = [JsValue::from(name.to_string())];
-            if database.rows("SELECT 1 FROM segments WHERE name = ?", &name_text)?.is_empty() && !lacking.contains(name)
-            {
-                lacking.push(*name);
-            }
-        }
-        Ok(lacking)
+        // One statement for all names, which are hexadecimal: a statement for each takes the longest part of a Durable Object's start.
+        let asked: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        let sql = "SELECT DISTINCT value FROM json_each(?) WHERE value NOT IN (SELECT name FROM segments)";
+        let rows = self.0.there()?.rows(sql, &[format!("[{}]", asked.join(",")).into()])?;
+        rows.into_iter()
+            .map(|mut row| row.text()?.parse().map_err(|_| DiskFault("a name is no name".to_owned())))
+            .collect()
     }
 
     fn segment(&self, name: &SegmentName) -> Result<Option<Vec<u8>>, DiskFault> {

@@ -5,6 +5,7 @@ use crate::replica::{LIST, publish, read, seen, world};
 use crate::replica_object::damaged;
 use crate::world::*;
 use rds_shared::replica::{Step, Update};
+use std::rc::Rc;
 
 /// A world that has the rows of version 1, while the edge knows version 2.
 fn behind() -> World {
@@ -100,6 +101,34 @@ fn half_a_chain_of_deltas_is_refused_and_the_whole_state_fetched() {
         assert_eq!(seen(&world.get(LIST)), ("MISS", Some(3)), "without delta {lost}");
         assert_eq!(world.asked(), 0);
     }
+}
+
+/// The rows of [`behind`], of which this isolate has no room for two versions at a time.
+fn behind_and_full() -> World {
+    let world = behind();
+    world.isolate.replica.borrow_mut().peak_bytes = 0;
+    world
+}
+
+#[test]
+fn rows_that_fit_in_memory_once_are_changed_where_they_are() {
+    let world = behind_and_full();
+    let before = Rc::downgrade(world.isolate.replica.borrow().held().unwrap());
+    assert_eq!(seen(&world.get(LIST)), ("MISS", Some(2)));
+    assert_eq!((before.strong_count(), world.asked(), world.isolate.replica.borrow().refused), (0, 0, 0));
+}
+
+#[test]
+fn rows_that_were_let_go_of_for_a_damaged_delta_are_fetched_again() {
+    let world = behind_and_full();
+    tamper(&world, |mut update| {
+        if let Step::Deltas(deltas) = &mut update.step {
+            deltas.clear();
+        }
+        update
+    });
+    assert_eq!(seen(&world.get(LIST)), ("MISS", Some(2)));
+    assert_eq!((world.asked(), world.isolate.replica.borrow().refused), (0, 1));
 }
 
 #[test]

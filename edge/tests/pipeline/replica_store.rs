@@ -54,7 +54,7 @@ fn led(store: &Store<&TestDisk>, held: Option<(&Rows, StateId)>) -> (Rows, State
     for (name, bytes) in &*store.disk.segments.borrow() {
         segments.take(at_once(Unpacked::of(*name, bytes, None, &pace)).unwrap());
     }
-    let content = at_once(opened.content(held.as_ref(), Families::ALL, &segments, &pace)).unwrap();
+    let content = at_once(opened.content(held, Families::ALL, &segments, &pace)).unwrap();
     (content.rows, opened.stamp.state, update.step)
 }
 

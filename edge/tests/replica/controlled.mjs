@@ -1,7 +1,7 @@
 // The Worker with a clock that tests move, and a link to the replica's Durable Object that tests damage. Main module of both isolates.
 //
 // `/__test?ahead=5000` sets the clock five seconds ahead of the machine's. `/__test?damage=segments:byte:2` damages the next two answers to
-// `segments`: `byte` changes the last byte, `half` breaks off in the middle. `/__test?rot=NAME&object=f1-0`
+// `segments`: `byte` changes the last byte, `half` breaks off in the middle. `/__test?rot=NAME&object=f2-0`
 // changes a segment on the disk of that Durable Object.
 
 import worker, { Replica as Original } from "./entry.mjs";

@@ -33,7 +33,7 @@ export function update({ stamp, manifest, deltas }) {
 }
 
 /** A document with the origin's seal; `key` is `{ id, secret }`. */
-export function seal(kind, content, { id, secret }, format = 1) {
+export function seal(kind, content, { id, secret }, format = 2) {
   const head = Buffer.from([format & 255, format >> 8, KINDS[kind]]);
   const mac = createHmac("sha256", Buffer.from(secret, "hex")).update("replica-v1\n").update(head).update(content).digest();
   return Buffer.concat([head, Buffer.from([id.length]), Buffer.from(id), mac, content]);
@@ -94,36 +94,52 @@ export function manifest(name, rows) {
   return { content: Buffer.concat([name, ...families]), segments };
 }
 
-/** What leads from one state to another: changed rows as the pieces that changed, if they have equally many. */
+/**
+ * What leads from one state to another. A changed row is sent as one edit, from the first to the last byte that differs; streams are
+ * those of `shared/src/replica/changes.rs`.
+ */
 export function delta(from, to) {
-  const changes = to.rows.families.flatMap((rows, family) => {
+  const [heads, keys, names, lengths, rows, counts, keeps, drops, puts, bytes] = Array.from({ length: 10 }, () => []);
+  let before = Buffer.alloc(0);
+  const change = (what, family, text) => {
+    const key = Buffer.from(text, "latin1");
+    const shared = alike(before, key);
+    heads.push(Buffer.from([what, family]));
+    keys.push(length(shared), length(key.length - shared));
+    names.push(key.subarray(shared));
+    before = key;
+  };
+  for (const [family, all] of to.rows.families.entries()) {
     const earlier = from.rows.families[family];
-    const removed = (key) => Buffer.concat([Buffer.from([2, family]), part(Buffer.from(key, "latin1"))]);
-    const gone = [...earlier.keys()].filter((key) => !rows.has(key)).map(removed);
-    const put = [...rows].filter(([key, row]) => earlier.get(key) !== row).map(([key, row]) => change(family, key, earlier.get(key), row));
-    return [...gone, ...put];
-  });
-  return Buffer.concat([from.name, to.name, deflateRawSync(Buffer.concat(changes))]);
-}
-
-function change(family, key, before, after) {
-  const [old, now] = [before, after].map((row) => row && pieces(contentOf(row)));
-  if (old?.length !== now.length) return Buffer.concat([Buffer.from([0, family]), part(after)]);
-  const changed = [...now.keys()].filter((at) => !old[at].equals(now[at]));
-  const sent = changed.flatMap((at) => [long(at), part(now[at])]);
-  return Buffer.concat([Buffer.from([1, family]), part(Buffer.from(key, "latin1")), long(changed.length), ...sent]);
-}
-
-/** The pieces of a content, each with the comma that ends it. */
-function pieces(content) {
-  const found = [];
-  for (let at = 0; at < content.length; ) {
-    const comma = content.indexOf(0x2c, at);
-    const end = comma < 0 ? content.length : comma + 1;
-    found.push(content.subarray(at, end));
-    at = end;
+    for (const key of earlier.keys()) if (!all.has(key)) change(2, family, key);
+    for (const [key, row] of all) {
+      if (!earlier.has(key)) {
+        change(0, family, key);
+        lengths.push(length(contentOf(row).length));
+        rows.push(contentOf(row));
+      } else if (!earlier.get(key).equals(row)) {
+        change(1, family, key);
+        const [old, now] = [contentOf(earlier.get(key)), contentOf(row)];
+        const start = alike(old, now);
+        const [oldRest, rest] = [old.subarray(start), now.subarray(start)];
+        const end = alike(Buffer.from(oldRest).reverse(), Buffer.from(rest).reverse());
+        counts.push(length(1));
+        keeps.push(length(start));
+        drops.push(length(oldRest.length - end));
+        puts.push(length(rest.length - end));
+        bytes.push(rest.subarray(0, rest.length - end));
+      }
+    }
   }
-  return found;
+  const streams = [heads, keys, names, lengths, rows, counts, keeps, drops, puts, bytes];
+  return Buffer.concat([from.name, to.name, deflateRawSync(Buffer.concat(streams.map((stream) => part(Buffer.concat(stream)))))]);
+}
+
+/** Number of bytes at the start that are the same in both. */
+function alike(one, other) {
+  let count = 0;
+  while (count < one.length && count < other.length && one[count] === other[count]) count += 1;
+  return count;
 }
 
 /** The rows of the market in `fixtures/replica`. */
@@ -167,11 +183,37 @@ export const scored = (rows, run) =>
     const text = row.toString("latin1").replace(/"total_score":(null|\d\.\d\d)/g, `"total_score":${(run / 100).toFixed(2)}`);
     const changed = Buffer.from(text, "latin1");
     // The number that names a row's content for ETags precedes the slot and the length, which take two bytes each.
-    for (let at = changed.indexOf('{"id":'); at >= 0; at = changed.indexOf('{"id":', at + 1)) {
-      sha256(changed.subarray(at)).copy(changed, at - 12, 0, 8);
-    }
+    const start = changed.indexOf('{"id":');
+    const listed = changed.subarray(start, start + (changed[start - 2] & 127) + (changed[start - 1] << 7));
+    sha256(listed).copy(changed, start - 12, 0, 8);
+    // The row of the bulk scores follows: the number, the slot, and its edits of the row of the list.
+    const at = start + listed.length;
+    sha256(edited(listed, changed, at + 10)).copy(changed, at, 0, 8);
     return changed;
   }));
+
+/** What the edits at `at` make of `text`: their length, and for each how many bytes stay, how many are gone, and what replaces them. */
+function edited(text, bytes, at) {
+  const number = () => {
+    let [value, shift] = [0, 0];
+    for (;;) {
+      const byte = bytes[at++];
+      value |= (byte & 127) << shift;
+      if (byte < 128) return value;
+      shift += 7;
+    }
+  };
+  const length = number();
+  const [parts, end] = [[], at + length];
+  let taken = 0;
+  while (at < end) {
+    const [keep, drop, put] = [number(), number(), number()];
+    parts.push(text.subarray(taken, taken + keep), bytes.subarray(at, at + put));
+    taken += keep + drop;
+    at += put;
+  }
+  return Buffer.concat([...parts, text.subarray(taken)]);
+}
 
 /** The rows without those of a chain, whose number the content begins with. */
 export const without = (rows, chain) =>

@@ -101,7 +101,7 @@ test("a segment that was damaged on the Durable Object's disk is never served, a
   await edge.start();
   await expectRows();
   const name = origin.asked[SEGMENTS].flatMap(({ names }) => names).at(-1);
-  assert.equal((await edge.get(`/__test?rot=${name}&object=f1-0`)).status, 204);
+  assert.equal((await edge.get(`/__test?rot=${name}&object=f2-0`)).status, 204);
   await edge.kill();
   origin.isAway = true;
   await edge.start("/robots.txt");

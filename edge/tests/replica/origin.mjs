@@ -19,7 +19,7 @@ export class ReplicaOrigin extends Origin {
   /** Makes another answer of the one to a message: bytes, `{ half: bytes }` or `{ status }`. */
   fault = (path, message, bytes) => bytes;
   /** Numbers of the formats that it makes documents in. */
-  formats = [1];
+  formats = [2];
   /** Messages of the edge, by path. */
   asked = { "/__edge/replica": [], "/__edge/segments": [] };
   #segments = new Map();

@@ -10,6 +10,8 @@ import { VAULTS } from "./documents.mjs";
 const [, , , stack] = JSON.parse(process.env.RDS_CONTROLLED_EDGES);
 /** Seconds after which a Durable Object asks an origin of another format again. */
 const REST_SECONDS = 31;
+/** The formats of both releases. */
+const [THIS, NEXT] = [2, 3];
 let [origin, edge] = [];
 
 beforeEach(async () => {
@@ -22,12 +24,12 @@ const renamed = (rows) => {
   const changed = (row) => row.toString("latin1").replaceAll('"protocol_name":"Aave"', '"protocol_name":"Nova"');
   return rows.with(VAULTS, rows.of(VAULTS).map((row) => Buffer.from(changed(row), "latin1")));
 };
-const NAMES = { 1: "Aave", 2: "Nova" };
+const NAMES = { [THIS]: "Aave", [NEXT]: "Nova" };
 
 /** The origin of a release takes the place of the one before. */
 function deployOrigin(format) {
   origin.formats = [format];
-  if (format === 2) origin.commit({ rows: renamed(origin.state.rows) });
+  if (format === NEXT) origin.commit({ rows: renamed(origin.state.rows) });
 }
 
 /** Starts the edge with the first isolate, which has the Durable Objects, and the second one of these releases. */
@@ -58,28 +60,28 @@ test("while edge and origin are replaced one by one, each isolate answers from r
   await deploy("worker.capnp");
   await edge.warm(first);
   await edge.warm(second);
-  await expectRight([1, 1]);
+  await expectRight([THIS, THIS]);
 
   // The next release runs in one isolate. The Durable Object still is of this release, and has nothing for it.
   await deploy("beside.capnp");
   await edge.warm(first);
-  await expectRight([1, 2]);
+  await expectRight([THIS, NEXT]);
   await hasNone(second);
 
   // The Durable Objects are of the next release, over the same disk; the origin is not.
   await deploy("upgraded.capnp");
-  await expectRight([2, 1]);
+  await expectRight([NEXT, THIS]);
   for (const port of edge.ports) await hasNone(port);
 
-  deployOrigin(2);
+  deployOrigin(NEXT);
   await edge.pass(REST_SECONDS);
   await edge.warm(first);
-  await expectRight([2, 1]);
+  await expectRight([NEXT, THIS]);
   await hasNone(second);
 
   // Back to this release: its Durable Object has rows from before, which are old by now. The origin makes others.
   await deploy("beside.capnp");
-  await expectRight([1, 2]);
+  await expectRight([THIS, NEXT]);
   for (const port of edge.ports) await hasNone(port);
   origin.isAway = true;
   await edge.pass(3_600);
@@ -94,7 +96,7 @@ test("while edge and origin are replaced one by one, each isolate answers from r
   await deploy("upgraded.capnp");
   await edge.pass(REST_SECONDS);
   await edge.warm(first);
-  await expectRight([2, 1]);
+  await expectRight([NEXT, THIS]);
 });
 
 test("documents of another format than was asked for are refused", async () => {
@@ -102,14 +104,14 @@ test("documents of another format than was asked for are refused", async () => {
   for (const port of edge.ports) await until("the Worker answers", 20, async () => (await edge.readNew(port)).status === 200);
   await edge.warm(edge.port);
   // An origin that answers whatever it is asked for in its own format.
-  origin.fault = (path, message) => (path === "/__edge/replica" ? origin.update({ ...message, format: 2 }) : undefined);
-  await expectRight([1, 2]);
+  origin.fault = (path, message) => (path === "/__edge/replica" ? origin.update({ ...message, format: NEXT }) : undefined);
+  await expectRight([THIS, NEXT]);
   await until("they were refused", 20, async () => {
-    await expectRight([1, 2]);
-    return edge.logged(/could not be pulled: .* has the format 2 instead of 1/) > 0;
+    await expectRight([THIS, NEXT]);
+    return edge.logged(new RegExp(`could not be pulled: .* has the format ${NEXT} instead of ${THIS}`)) > 0;
   });
   origin.fault = (path, message, bytes) => bytes;
   await edge.pass(REST_SECONDS);
   await edge.warm(edge.port);
-  await expectRight([1, 2]);
+  await expectRight([THIS, NEXT]);
 });

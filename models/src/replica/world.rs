@@ -210,7 +210,7 @@ impl World {
                 }
             }
         }
-        let content = at_once(opened.content(content.as_ref(), wanted, &segments, &pace))?;
+        let content = at_once(opened.content(content, wanted, &segments, &pace))?;
         let rows = content.rows.of(Family::Vaults).iter().map(|row| row.bytes().to_vec()).collect();
         Ok(Held { state: content.state, tags: opened.stamp.tags, rows })
     }

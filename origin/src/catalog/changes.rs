@@ -38,9 +38,9 @@ pub enum Since {
 
 /// A page of changed vaults.
 #[derive(Debug)]
-pub struct Changed<'a> {
+pub struct Changed {
     /// The vaults' bulk score rows, in feed order.
-    pub rows: Vec<&'a EncodedRow>,
+    pub rows: Vec<EncodedRow>,
     /// Number of changes from the start of the page to the end of the feed.
     pub total: usize,
     /// Start of the next page.
@@ -49,7 +49,7 @@ pub struct Changed<'a> {
 
 impl Catalog {
     /// The next `limit` vaults of the feed of `clock`, starting at `from`.
-    pub fn changes(&self, clock: ChangeClock, from: &Since, limit: usize) -> Changed<'_> {
+    pub fn changes(&self, clock: ChangeClock, from: &Since, limit: usize) -> Changed {
         let feed = match clock {
             ChangeClock::Sync => &self.changes.synced,
             ChangeClock::Score => &self.changes.rescored,
@@ -77,6 +77,6 @@ impl Catalog {
             (None, Since::Cursor(cursor)) => cursor.clone(),
         };
         let rows = page.changes.iter().filter_map(|change| self.vaults.get(change.row as usize));
-        Changed { rows: rows.map(|vault| &vault.encoded.scores).collect(), total: page.total, next }
+        Changed { rows: rows.filter_map(|vault| vault.encoded.scores()).collect(), total: page.total, next }
     }
 }

@@ -6,6 +6,7 @@ use rds_engine::clock::Stopwatch;
 use rds_shared::model::ids::ChainId;
 use rds_shared::read_model::chain_of;
 use rds_shared::replica::{Change, Delta, Family, Rows, StateId};
+use rds_shared::wire::edits;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -123,9 +124,7 @@ impl States {
 fn raw_bytes(delta: &Delta) -> usize {
     let bytes = delta.changes.iter().map(|change| match change {
         Change::Put(_, row) => row.bytes().len(),
-        Change::Patch(_, patch) => {
-            patch.key.len() + patch.pieces.iter().map(|(_, piece)| piece.len() + 8).sum::<usize>()
-        }
+        Change::Patch(_, patch) => patch.key.len() + edits::stored_len(&patch.edits),
         Change::Remove(_, key) => key.len(),
     });
     bytes.sum()

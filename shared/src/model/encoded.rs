@@ -20,10 +20,10 @@ const DECIMAL_DIGITS: usize = 20;
 /// One encoded row of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedRow {
-    bytes: SharedBytes,
-    slot: Option<usize>,
-    last_synced_at: Option<Timestamp>,
-    version: u64,
+    pub(super) bytes: SharedBytes,
+    pub(super) slot: Option<usize>,
+    pub(super) last_synced_at: Option<Timestamp>,
+    pub(super) version: u64,
 }
 
 impl EncodedRow {

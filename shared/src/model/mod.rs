@@ -24,6 +24,7 @@ pub mod chain;
 pub mod content_hash;
 pub mod curator;
 pub mod decision;
+pub mod edited;
 pub mod encoded;
 pub mod event;
 pub mod evidence;

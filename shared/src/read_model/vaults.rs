@@ -5,6 +5,7 @@ use super::listed::{BLOCK, ROW_NANOS};
 use super::request::RowRequest;
 use super::response::Response;
 use crate::model::EncodedRow;
+use crate::model::edited::EditedRow;
 use crate::model::vault::{RewardedVault, VaultRow};
 use crate::model::vault_score::VaultScoreRow;
 use crate::pace::Pace;
@@ -34,8 +35,8 @@ pub struct EncodedVault {
     row: Row,
     /// The row of the list.
     pub listed: EncodedRow,
-    /// The row of the bulk export of scores.
-    pub scores: EncodedRow,
+    /// The row of the bulk export of scores, made of the row of the list.
+    scores: EditedRow,
     /// The vault with its rewards; only for vaults of [`REWARDED_PROTOCOL`].
     pub rewarded: Option<EncodedRow>,
 }
@@ -48,16 +49,17 @@ impl EncodedVault {
         scores: &VaultScoreRow,
         rewarded: Option<&RewardedVault>,
     ) -> Result<Self, serde_json::Error> {
-        let mut content = Vec::new();
+        let (mut content, id) = (Vec::new(), &listed.id);
         let synced = columns.last_synced_at;
         columns.write(&mut content);
-        EncodedRow::encode(listed, synced)?.write_record(&mut content);
-        EncodedRow::encode(scores, synced)?.write_record(&mut content);
+        let (listed, scores) = (EncodedRow::encode(listed, synced)?, EncodedRow::encode(scores, synced)?);
+        listed.write_record(&mut content);
+        EditedRow::between(&listed, &scores).write_record(&mut content);
         content.push(u8::from(rewarded.is_some()));
         if let Some(rewarded) = rewarded {
             EncodedRow::encode(rewarded, synced)?.write_record(&mut content);
         }
-        let row = encoding::row(listed.id.as_str().as_bytes(), &content)?;
+        let row = encoding::row(id.as_str().as_bytes(), &content)?;
         Self::of(&row).ok_or_else(|| encoding::fault("an encoded vault cannot be read back"))
     }
 
@@ -70,10 +72,16 @@ impl EncodedVault {
 
     /// Reads what follows the columns.
     fn read(row: &Row, synced: Option<Timestamp>, mut reader: Reader<'_>) -> Option<Self> {
-        let mut encoded = || EncodedRow::read_record(&mut reader, synced);
-        let (listed, scores) = (encoded()?, encoded()?);
+        let listed = EncodedRow::read_record(&mut reader, synced)?;
+        let scores = EditedRow::read_record(&mut reader, &listed, synced)?;
         let rewarded = if reader.flag()? { Some(EncodedRow::read_record(&mut reader, synced)?) } else { None };
         reader.is_at_end().then(|| EncodedVault { row: row.clone(), listed, scores, rewarded })
+    }
+
+    /// The row of the bulk export of scores.
+    pub fn scores(&self) -> Option<EncodedRow> {
+        // The edits were checked when the row was read, so there always is one.
+        self.scores.of(&self.listed)
     }
 
     /// The vault's row in the family of vaults. Its key is the vault's id.
@@ -159,7 +167,7 @@ impl Vaults {
         (version, hidden): (i64, &[String]),
         request: RowRequest<'_, routes::VaultList>,
     ) -> Result<Response, ApiError> {
-        self.page((version, hidden), request, |vault| &vault.listed)
+        self.page((version, hidden), request, |vault| Some(vault.listed.clone()))
     }
 
     /// `GET /v1/vaults/scores`.
@@ -168,21 +176,22 @@ impl Vaults {
         (version, hidden): (i64, &[String]),
         request: RowRequest<'_, routes::VaultScores>,
     ) -> Result<Response, ApiError> {
-        self.page((version, hidden), request, |vault| &vault.scores)
+        self.page((version, hidden), request, EncodedVault::scores)
     }
 
     fn page<R: route::Row>(
         &self,
         (version, hidden): (i64, &[String]),
         request: RowRequest<'_, R>,
-        row_of: impl Fn(&EncodedVault) -> &EncodedRow,
+        row_of: impl Fn(&EncodedVault) -> Option<EncodedRow>,
     ) -> Result<Response, ApiError> {
         let page = request.page()?;
         let query = request.query();
         let (filter, sort) = (VaultFilter::from_query(query), VaultSort::from_query(query));
         let selection = self.index.select_without(hidden, &filter, sort, page);
         let vaults = self.selected(&selection)?;
-        let rows: Vec<&EncodedRow> = vaults.iter().map(row_of).collect();
+        let rows: Vec<EncodedRow> = vaults.iter().map(row_of).collect::<Option<_>>().ok_or(ErrorCode::InternalError)?;
+        let rows: Vec<&EncodedRow> = rows.iter().collect();
         Ok(request.respond_page(version, &rows, page, selection.total))
     }
 

@@ -1,16 +1,16 @@
 //! Deltas: what leads from one state to another.
 //!
-//! A row that changed in few places travels as these places: both versions of the row are split after every comma, and if they have equally
-//! many pieces, only the pieces that differ are sent. Rows are JSON objects of fixed fields, so that a piece is a field. What results is
-//! checked by the state's name, not by how it was made.
+//! A row that changed in few places travels as [edits](crate::wire::edits). What results is checked by the state's name, not by how it was made.
 
+use super::changes;
 use super::families::Families;
 use super::family::{FAMILIES, Family};
 use super::inflate::inflate;
 use super::row::{HASH_NANOS, Row, Rows};
 use super::state::StateId;
 use crate::pace::{Pace, at_once};
-use crate::wire::record::{self, Reader};
+use crate::wire::edits::{self, Edit};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use miniz_oxide::deflate::compress_to_vec;
@@ -18,8 +18,7 @@ use miniz_oxide::deflate::compress_to_vec;
 /// Most bytes that a delta may unpack to.
 const MAX_UNPACKED_BYTES: usize = 64 << 20;
 const LEVEL: u8 = 6;
-/// About what it takes to read a change, to put it in order, to find and patch its row, and to take over a row.
-const READ_NANOS: usize = 2_000;
+/// About what it takes to put a change in order, to find and patch its row, and to take over a row.
 const SORT_NANOS: usize = 40;
 const CHANGE_NANOS: usize = 30_000;
 const ROW_NANOS: usize = 10;
@@ -40,17 +39,17 @@ pub struct Delta {
 pub enum Change {
     /// A new row, or one that replaces that with its key.
     Put(Family, Row),
-    /// The pieces of a row that changed.
+    /// The bytes of a row that changed.
     Patch(Family, Patch),
     /// The row with this key is gone.
     Remove(Family, Vec<u8>),
 }
 
-/// The pieces of a row that changed, by their number in ascending order. The key is not changed.
+/// The bytes of a row's content that changed, in their order. The key is not changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
     pub key: Vec<u8>,
-    pub pieces: Vec<(u64, Vec<u8>)>,
+    pub edits: Vec<Edit>,
 }
 
 /// Why a delta cannot be applied.
@@ -102,32 +101,10 @@ impl Delta {
     }
 
     pub fn encode(&self) -> Vec<u8> {
-        let mut raw = Vec::new();
-        for change in &self.changes {
-            match change {
-                Change::Put(family, row) => {
-                    raw.extend_from_slice(&[0, family.code()]);
-                    record::put_bytes(&row.bytes(), &mut raw);
-                }
-                Change::Patch(family, patch) => {
-                    raw.extend_from_slice(&[1, family.code()]);
-                    record::put_bytes(&patch.key, &mut raw);
-                    record::put_u64(patch.pieces.len() as u64, &mut raw);
-                    for (number, piece) in &patch.pieces {
-                        record::put_u64(*number, &mut raw);
-                        record::put_bytes(piece, &mut raw);
-                    }
-                }
-                Change::Remove(family, key) => {
-                    raw.extend_from_slice(&[2, family.code()]);
-                    record::put_bytes(key, &mut raw);
-                }
-            }
-        }
         let mut out = Vec::new();
         out.extend_from_slice(self.from.bytes());
         out.extend_from_slice(self.to.bytes());
-        out.extend_from_slice(&compress_to_vec(&raw, LEVEL));
+        out.extend_from_slice(&compress_to_vec(&changes::encode(&self.changes), LEVEL));
         out
     }
 
@@ -140,12 +117,7 @@ impl Delta {
     pub async fn read(bytes: &[u8], pace: &Pace<'_>) -> Option<Self> {
         let (from, to, packed) = split(bytes)?;
         let raw = inflate(packed, MAX_UNPACKED_BYTES, pace).await?;
-        let reader = &mut Reader::new(&raw);
-        let mut changes = Vec::new();
-        while !reader.is_at_end() {
-            pace.step(READ_NANOS).await;
-            changes.push(Change::read(reader)?);
-        }
+        let changes = changes::read(&raw, pace).await?;
         Some(Delta { from, to, changes })
     }
 
@@ -157,14 +129,15 @@ impl Delta {
     /// The rows after the changes, given the rows of the state `at`. Every changed row is hashed, to check that the result is the state
     /// that the delta names.
     pub fn apply(&self, rows: &Rows, at: StateId) -> Result<Rows, DeltaFault> {
-        at_once(self.apply_only(rows, at, Families::ALL, &Pace::unbroken()))
+        at_once(self.apply_only(rows.clone(), at, Families::ALL, &Pace::unbroken()))
     }
 
     /// Like [`apply`](Self::apply), with pauses, for a holder of some families, whose rows are `rows`. Changes of other families are passed over.
     /// If there are any, the name of the result cannot be computed, and that the delta begins at the holder's state is all that is checked.
+    /// Rows that nobody else holds are freed one by one, as soon as those that replace them are made.
     pub async fn apply_only(
         &self,
-        rows: &Rows,
+        rows: Rows,
         at: StateId,
         families: Families,
         pace: &Pace<'_>,
@@ -173,7 +146,7 @@ impl Delta {
             return Err(DeltaFault::OtherState);
         }
         pace.step(self.changes.len() * SORT_NANOS).await;
-        let (mut after, mut id, mut is_whole) = (rows.clone(), at, true);
+        let (mut after, mut id, mut is_whole) = (rows, at, true);
         for (family, changes) in Family::ALL.into_iter().zip(self.by_family()) {
             if changes.is_empty() {
                 continue;
@@ -182,7 +155,8 @@ impl Delta {
                 is_whole = false;
                 continue;
             }
-            let list = merged(rows.of(family), family, &changes, &mut id, pace).await;
+            let rows = Arc::try_unwrap(after.take(family)).unwrap_or_else(|shared| shared.to_vec());
+            let list = merged(rows, family, &changes, &mut id, pace).await;
             after.put_sorted(family, list.ok_or(DeltaFault::WrongResult)?);
         }
         if id == self.to || !is_whole { Ok(after) } else { Err(DeltaFault::WrongResult) }
@@ -220,7 +194,7 @@ fn split(bytes: &[u8]) -> Option<(StateId, StateId, &[u8])> {
 
 /// A family's rows after its changes; `id` follows. `None` if a row that is patched or removed is not there.
 async fn merged(
-    rows: &[Row],
+    mut rows: Vec<Row>,
     family: Family,
     changes: &[(&[u8], &Change)],
     id: &mut StateId,
@@ -228,14 +202,12 @@ async fn merged(
 ) -> Option<Vec<Row>> {
     pace.step(rows.len() * ROW_NANOS).await;
     // Changed rows are packed as the others are.
-    let dictionary = rows.iter().take(PACKED_OF).find_map(Row::dictionary);
-    let mut list = Vec::with_capacity(rows.len() + changes.len());
-    let mut rest = rows;
+    let dictionary = rows.iter().take(PACKED_OF).find_map(Row::dictionary).map(Arc::clone);
+    let (mut from, mut added, mut gone) = (0, Vec::new(), Vec::new());
     for (key, change) in changes {
-        let place = rest.partition_point(|row| row.key() < *key);
-        let (before, others) = rest.split_at_checked(place)?;
-        list.extend(before.iter().cloned());
-        let known = others.first().filter(|row| row.key() == *key).map(Row::unpacked);
+        from += rows.get(from..)?.partition_point(|row| row.key() < *key);
+        let place = rows.get_mut(from).filter(|row| row.key() == *key);
+        let known = place.as_deref().map(Row::unpacked);
         pace.step(known.as_ref().map_or(0, Row::stored_len) * 2 * HASH_NANOS + CHANGE_NANOS).await;
         let next = match change {
             Change::Put(_, row) => Some(row.clone()),
@@ -245,20 +217,38 @@ async fn merged(
                 None
             }
         };
-        rest = others;
         if let Some(row) = known {
             id.remove(&row.digest(family));
-            rest = rest.get(1..).unwrap_or_default();
         }
-        if let Some(row) = next {
+        if let Some(row) = &next {
             id.add(&row.digest(family));
-            list.push(match dictionary {
-                Some(dictionary) => row.packed(dictionary),
-                None => row,
-            });
+        }
+        let next = next.map(|row| match &dictionary {
+            Some(dictionary) => row.packed(dictionary),
+            None => row,
+        });
+        match (place, next) {
+            (Some(place), Some(row)) => *place = row,
+            (Some(_), None) => gone.push(from),
+            (None, Some(row)) => added.push((from, row)),
+            (None, None) => {}
         }
     }
-    list.extend(rest.iter().cloned());
+    if gone.is_empty() && added.is_empty() {
+        return Some(rows);
+    }
+    pace.step(rows.len() * ROW_NANOS).await;
+    let mut list = Vec::with_capacity(rows.len() + added.len() - gone.len());
+    let (mut gone, mut added) = (gone.into_iter().peekable(), added.into_iter().peekable());
+    for (place, row) in rows.into_iter().enumerate() {
+        while let Some((_, row)) = added.next_if(|(at, _)| *at == place) {
+            list.push(row);
+        }
+        if gone.next_if_eq(&place).is_none() {
+            list.push(row);
+        }
+    }
+    list.extend(added.map(|(_, row)| row));
     Some(list)
 }
 
@@ -270,56 +260,19 @@ impl Change {
             None => Change::Put(family, after.clone()),
         }
     }
-
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let (what, family) = (reader.byte()?, Family::of_code(reader.byte()?)?);
-        Some(match what {
-            0 => Change::Put(family, Row::from_bytes(reader.bytes()?)?),
-            1 => {
-                let (key, count) = (reader.bytes()?.to_vec(), reader.u64()?);
-                let piece = |_| Some((reader.u64()?, reader.bytes()?.to_vec()));
-                Change::Patch(family, Patch { key, pieces: (0..count).map(piece).collect::<Option<_>>()? })
-            }
-            2 => Change::Remove(family, reader.bytes()?.to_vec()),
-            _ => return None,
-        })
-    }
-}
-
-/// The pieces of a row's content, each with the comma that ends it.
-fn pieces(content: &[u8]) -> impl Iterator<Item = &[u8]> {
-    content.split_inclusive(|byte| *byte == b',')
 }
 
 impl Patch {
-    /// The pieces of `after` that are not in `before`; `None` if the numbers of pieces differ.
+    /// How `before` became `after`, a row with the same key; `None` if the whole row is hardly longer.
     fn of(before: &Row, after: &Row) -> Option<Self> {
         let (old, new) = (before.content(), after.content());
-        if pieces(&old).count() != pieces(&new).count() {
-            return None;
-        }
-        let both = (0u64..).zip(pieces(&old).zip(pieces(&new)));
-        let changed = both.filter(|(_, (before, after))| before != after);
-        let pieces = changed.map(|(number, (_, piece))| (number, piece.to_vec())).collect();
-        Some(Patch { key: after.key().to_vec(), pieces })
+        let edits = edits::between(&old, &new);
+        (edits::stored_len(&edits) < new.len() / 2).then(|| Patch { key: after.key().to_vec(), edits })
     }
 
-    /// The row with the changed pieces; `None` if it has no piece of one of the numbers.
+    /// The row with its changed bytes; `None` if it has fewer bytes than the edits speak of.
     fn applied_to(&self, row: &Row) -> Option<Row> {
-        let before = row.content();
-        let mut content = Vec::with_capacity(before.len() + 64);
-        let mut changed = self.pieces.iter().peekable();
-        for (number, piece) in (0u64..).zip(pieces(&before)) {
-            let piece = match changed.next_if(|(at, _)| *at == number) {
-                Some((_, new)) => new,
-                None => piece,
-            };
-            content.extend_from_slice(piece);
-        }
-        if changed.peek().is_some() {
-            return None;
-        }
-        Row::new(row.key(), &content)
+        Row::new(row.key(), &edits::applied(&self.edits, &row.content())?)
     }
 }
 

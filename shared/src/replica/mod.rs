@@ -14,6 +14,7 @@
 //! | [`segment`] | rows, packed |
 //! | [`manifest`] | the segments of a state |
 //! | [`delta`] | what leads from one state to another |
+//! | `changes` | how the changes of a delta travel |
 //! | [`mod@seal`] | the origin's MAC over these documents |
 //! | [`update`] | the answer to a holder that asks for the current state |
 //!
@@ -24,6 +25,7 @@
 //!   the result unless a change concerns a family that it does not hold.
 //! - A row that did not change keeps its bytes in memory over an update.
 
+mod changes;
 pub mod delta;
 pub mod dictionary;
 pub mod families;

@@ -187,6 +187,11 @@ impl Rows {
         }
     }
 
+    /// Takes out the rows of a family; none are left.
+    pub(super) fn take(&mut self, family: Family) -> Arc<Vec<Row>> {
+        self.0.get_mut(family as usize).map_or_else(Arc::default, core::mem::take)
+    }
+
     /// Whether a family's rows are the same list in memory in both.
     pub fn shares(&self, other: &Self, family: Family) -> bool {
         Arc::ptr_eq(self.of(family), other.of(family))

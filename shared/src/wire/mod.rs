@@ -4,6 +4,7 @@ pub mod accept;
 pub mod base64url;
 pub mod change_cursor;
 mod details;
+pub mod edits;
 pub mod envelope;
 pub mod error;
 pub mod etag;

@@ -125,6 +125,12 @@ impl<'a> Reader<'a> {
         self.range(len).and_then(|range| self.bytes.get(range))
     }
 
+    /// The next `len` bytes.
+    pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let range = self.range(len as u64)?;
+        self.bytes.get(range)
+    }
+
     /// Bytes, as a part of the shared bytes that are read; a copy if they are not shared.
     pub fn part(&mut self) -> Option<SharedBytes> {
         let len = self.variable()?;

@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 const ENVELOPE_BYTES: usize = 160;
 
 /// `{"data":{"vaults":[…],"cursor":"…"},"meta":{…}}`: a page of the change feed. `cursor` needs no escapes.
-pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Timestamp) -> Vec<u8> {
+pub fn changes(rows: &[EncodedRow], cursor: &str, meta: ChangesMeta, now: Timestamp) -> Vec<u8> {
     let rows_len = rows.iter().map(|row| row.max_len() + 1).sum::<usize>();
     let mut body = Vec::with_capacity(ENVELOPE_BYTES + cursor.len() + rows_len);
     body.extend_from_slice(b"{\"data\":{\"vaults\":");
-    EncodedRow::write_array(rows.iter().copied(), now, &mut body);
+    EncodedRow::write_array(rows, now, &mut body);
     body.extend_from_slice(b",\"cursor\":\"");
     body.extend_from_slice(cursor.as_bytes());
     body.extend_from_slice(b"\"},");

@@ -30,9 +30,11 @@ const BINDGEN: [&str; 6] = [
     "--force-enable-abort-handler",
 ];
 /// Without `--debuginfo` function names are dropped, which saves a twentieth of the bundle. The features are those that rustc emits for
-/// this target, and exception handling, which wasm-bindgen's glue uses to distinguish a trap from a thrown error.
-const WASM_OPT: [&str; 9] = [
+/// this target, and exception handling, which wasm-bindgen's glue uses to distinguish a trap from a thrown error. Large functions with one caller
+/// stay functions: V8 compiles a function when it is first called, and most requests take few of their parts.
+const WASM_OPT: [&str; 10] = [
     "-O",
+    "--one-caller-inline-max-function-size=300",
     "--strip-producers",
     "--enable-mutable-globals",
     "--enable-sign-ext",

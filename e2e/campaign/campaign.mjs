@@ -14,6 +14,7 @@ import { until } from '../stack.mjs';
 import { Cluster } from './cluster.mjs';
 import { Dice } from './dice.mjs';
 import { Endpoints, MANNERS } from './endpoints.mjs';
+import * as histories from './histories.mjs';
 import { DirectProducer, Ledger, Reporter, VAULT } from './producers.mjs';
 import { Client, numberOf } from './streams.mjs';
 import * as verdict from './verdict.mjs';
@@ -167,6 +168,7 @@ describe('after every fault', () => {
   test('no client silently missed a sequence number', () => none(verdict.skipped(clients, ledger.committed)));
   test('every gap has an expected reason and ends the connection', () => none(verdict.unexplained(clients)));
   test('an operation committed before another began is shown first', () => none(verdict.reordered(clients, ledger.committed)));
+  test('a checker that is not ours finds the journal linearizable', () => console.log(histories.judged(histories.ofJournal(clients, ledger.committed)).trim()));
   test('every webhook got every event that it subscribed to', () => none(verdict.lostDeliveries(HOOKS, endpoints.receipts, ledger.committed)));
   test('no webhook got anything else', () => none(verdict.inventedDeliveries(HOOKS, endpoints.receipts, ledger.committed)));
   test('an event kept its id and its content', () => none(verdict.changedEvents(endpoints.receipts)));

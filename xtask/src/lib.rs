@@ -3,7 +3,7 @@
 //! From the bottom up: [`console`], [`signals`], [`command`] and [`service`] run and watch processes; [`provision`] installs
 //! missing tools into a cache outside the clone; [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] prepares the
 //! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`clients`], [`sbom`], [`dist`], [`fuzz`],
-//! [`models`], [`mutants`], [`world`] and [`bench`] implement the verbs of the same names.
+//! [`histories`], [`models`], [`mutants`], [`world`] and [`bench`] implement the verbs of the same names.
 
 mod assets;
 pub mod bench;
@@ -17,6 +17,7 @@ pub mod e2e;
 mod edge_stacks;
 mod explorer;
 pub mod fuzz;
+pub mod histories;
 pub mod layers;
 pub mod lint;
 pub mod measure;

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, clients, dist, fuzz, lint, models, mutants, openapi, sbom, signals, test, up, wasm, world};
+use xtask::{
+    bench, clients, dist, fuzz, histories, lint, models, mutants, openapi, sbom, signals, test, up, wasm, world,
+};
 
 /// Runs, tests and measures the Risk Data Service.
 #[derive(Parser)]
@@ -39,6 +41,9 @@ enum Verb {
     Models(models::Options),
     /// Simulate 300 edges over the edge's own code, and check limits, revocations and staleness.
     World(world::Options),
+    /// Judge the histories that a fault campaign wrote down with a linearizability checker.
+    #[command(hide = true)]
+    Histories(histories::Options),
     /// Run every benchmark except `soak`, or only the one with this name. Some also measure other servers for comparison.
     Bench(bench::Options),
 }
@@ -61,6 +66,7 @@ fn main() -> ExitCode {
         Verb::Mutants(options) => mutants::run(&options),
         Verb::Models(options) => models::run(&options),
         Verb::World(options) => world::run(&options),
+        Verb::Histories(options) => histories::run(&options),
         Verb::Bench(options) => bench::run(&options),
     };
     match outcome {

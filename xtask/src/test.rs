@@ -34,6 +34,9 @@ pub struct Options {
     /// Seed for the campaigns' choice of faults; random by default, and printed.
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
+    /// Number of seeds: each campaign runs once for each, beginning with `--seed`. The chain campaign runs once.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    seeds: u32,
     /// Number of fault rounds per campaign. A round of the chain campaign is 250 seeds, and `--seed` is the first one.
     #[arg(long, value_name = "N", default_value_t = 4)]
     rounds: u32,
@@ -236,27 +239,36 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
         if options.campaign.map_or(takes_long, |chosen| chosen != campaign) {
             continue;
         }
-        let folder = Scratch::new(cache, "faults")?;
-        let mut node = node_tests(&suite);
-        let description = match campaign {
-            Campaign::Push | Campaign::Crowd => campaign::lay_out(cache, &folder.path)?,
-            Campaign::Stack | Campaign::Chain => {
-                campaign::lay_out_whole(cache, &folder.path, options.other_edge.as_deref(), None)?
-            }
-            Campaign::Upgrade => {
-                let release = Release::built(options.from.as_deref())?;
-                node.envs(provision::proxies::find(cache)?.environment());
-                campaign::lay_out_whole(cache, &folder.path, Some(&release.edge), Some(&release.origin))?
-            }
-        };
-        node.arg(file).env("RDS_CAMPAIGN", description);
-        node.env("RDS_SEED", seed.to_string()).env("RDS_ROUNDS", options.rounds.to_string());
-        outcome = outcome.and(counted(node, tally));
+        for seed in (0..options.seeds).map(|further| seed.wrapping_add(further)) {
+            let (mut node, _folder) = prepared(cache, &suite, campaign, options)?;
+            node.arg(file).env("RDS_SEED", seed.to_string());
+            outcome = outcome.and(counted(node, tally));
+        }
     }
     if options.campaign.is_none_or(|chosen| chosen == Campaign::Chain) {
         outcome = outcome.and(chain_faults(seed, options.rounds, tally));
     }
     outcome
+}
+
+/// The command that runs a test file against the stack of a campaign, and the folder of that stack.
+fn prepared(cache: &Cache, suite: &Path, campaign: Campaign, options: &Options) -> Result<(Command, Scratch)> {
+    let folder = Scratch::new(cache, "faults")?;
+    let mut node = node_tests(suite);
+    let description = match campaign {
+        Campaign::Push | Campaign::Crowd => campaign::lay_out(cache, &folder.path)?,
+        Campaign::Stack | Campaign::Chain => {
+            campaign::lay_out_whole(cache, &folder.path, options.other_edge.as_deref(), None)?
+        }
+        Campaign::Upgrade => {
+            let release = Release::built(options.from.as_deref())?;
+            node.envs(provision::proxies::find(cache)?.environment());
+            campaign::lay_out_whole(cache, &folder.path, Some(&release.edge), Some(&release.origin))?
+        }
+    };
+    node.env("RDS_CAMPAIGN", description).env("RDS_ROUNDS", options.rounds.to_string());
+    node.env("RDS_XTASK", std::env::current_exe()?);
+    Ok((node, folder))
 }
 
 /// Seeds of a round of the chain campaign.

@@ -225,9 +225,10 @@ impl Content {
     }
 }
 
+/// Handles of a row in its family and in the model, the header of its memory, and its places in indexes.
+pub const PER_ROW: usize = 400;
+
 /// Estimated bytes in memory of these rows of a family, with their part of the model.
 pub fn weight(rows: &[Row]) -> usize {
-    /// Handles of a row in its family and in the model, the header of its memory, and its places in indexes.
-    const PER_ROW: usize = 400;
     rows.iter().map(|row| row.stored_len().saturating_add(PER_ROW)).fold(0, usize::saturating_add)
 }

@@ -1,14 +1,14 @@
 //! Segments that an isolate has fetched.
 
-use super::documents::{Fault, weight};
+use super::documents::{Fault, PER_ROW};
 use super::held::PEAK_BYTES;
 use rds_shared::pace::Pace;
-use rds_shared::replica::{Dictionary, Families, Family, Manifest, Row, Segment, SegmentName};
+use rds_shared::replica::{Dictionary, Families, Family, Manifest, Row, Segment, SegmentName, Size};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Segments of a family from which its size is estimated, and its dictionary is made.
+/// Segments of a family from which its dictionary is made, and what packed rows take is estimated.
 const PROBES: usize = 4;
 /// The families whose rows are packed if all rows take more memory than [`MAX_PLAIN_BYTES`]: a packed row must be unpacked whenever it is served, and
 /// packing all of them delays the first answer of an isolate.
@@ -29,6 +29,8 @@ pub struct Segments {
     /// The segments whose rows are packed, and with what; `None` before it is made.
     packed: BTreeSet<SegmentName>,
     dictionary: Option<Arc<Dictionary>>,
+    /// Bytes of the rows that the dictionary was made from, before and after they were packed.
+    sample: (usize, usize),
 }
 
 /// A segment that was unpacked.
@@ -106,6 +108,8 @@ impl Segments {
             let Some(rows) = self.rows.get_mut(&name) else { continue };
             let mut packed = rows.to_vec();
             pack(&mut packed, &dictionary, pace).await;
+            let (before, after) = self.sample;
+            self.sample = (before.saturating_add(stored(rows)), after.saturating_add(stored(&packed)));
             self.bytes = self.bytes.saturating_sub(stored(rows)).saturating_add(stored(&packed));
             *rows = Arc::new(packed);
         }
@@ -130,18 +134,20 @@ impl Segments {
         self.bytes
     }
 
-    /// Estimated bytes in memory of a family of `manifest`, extrapolated from those of its segments that are here.
+    /// Bytes in memory of a family of `manifest`. Those of rows that are to be packed are extrapolated from the ones that were packed.
     pub fn estimate(&self, manifest: &Manifest, family: Family) -> usize {
-        let names = manifest.of(family);
-        let here = names.iter().filter_map(|name| self.rows(name));
-        let (segments, bytes) = here.fold((0usize, 0usize), |(segments, bytes), rows| {
-            (segments.saturating_add(1), bytes.saturating_add(weight(rows)))
-        });
-        bytes.saturating_mul(names.len()).checked_div(segments).unwrap_or(0)
+        let Size { rows, bytes } = manifest.size(family);
+        let is_packed = self.dictionary.is_some() && PACKED.has(family) && manifest.of(family).len() >= MIN_PACKED;
+        let (before, after) = self.sample;
+        let stored = match bytes.saturating_mul(after).checked_div(before) {
+            Some(stored) if is_packed => stored,
+            _ => bytes,
+        };
+        stored.saturating_add(rows.saturating_mul(PER_ROW))
     }
 }
 
-/// The segments from which the sizes of these families are estimated: some of each, spread evenly.
+/// The segments of these families that are fetched first, to make a dictionary: some of each, spread evenly.
 pub fn probes(manifest: &Manifest, families: Families) -> impl Iterator<Item = &SegmentName> + Clone {
     let families: Vec<Family> = families.iter().collect();
     families.into_iter().flat_map(|family| {
@@ -152,9 +158,10 @@ pub fn probes(manifest: &Manifest, families: Families) -> impl Iterator<Item = &
 
 #[cfg(test)]
 mod tests {
+    use super::super::documents::weight;
     use super::*;
     use rds_shared::pace::at_once;
-    use rds_shared::replica::{FAMILIES, StateId};
+    use rds_shared::replica::{FAMILIES, Rows, StateId};
 
     /// A manifest of the rows of many vaults, with its segments.
     fn vaults(count: usize) -> (Manifest, Segments) {
@@ -171,7 +178,9 @@ mod tests {
         }
         let mut families: [Vec<SegmentName>; FAMILIES] = std::array::from_fn(|_| Vec::new());
         families[Family::Vaults as usize] = names;
-        let manifest = Manifest::new(StateId::default(), families);
+        let mut all = Rows::default();
+        all.set(Family::Vaults, Arc::new(rows)).unwrap();
+        let manifest = Manifest::new(StateId::default(), &all, families);
         segments.expect(&manifest);
         (manifest, segments)
     }
@@ -195,6 +204,7 @@ mod tests {
             "the same rows in {} bytes, not in {bytes}",
             segments.bytes()
         );
+        assert_eq!(segments.estimate(&manifest, Family::Vaults), weight(&packed), "all of them were packed");
     }
 
     #[test]

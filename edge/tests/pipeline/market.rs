@@ -277,7 +277,7 @@ impl Documents {
             });
             names.collect()
         });
-        seal(Kind::Manifest, &Manifest::new(stamp.state, families).encode(), &self.key)
+        seal(Kind::Manifest, &Manifest::new(stamp.state, rows, families).encode(), &self.key)
     }
 
     /// What the origin answers.

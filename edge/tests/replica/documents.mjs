@@ -86,10 +86,12 @@ export const stamp = ({ name, version, tags, withheld }, millis) =>
 /** A manifest with the segments that it names, by name. */
 export function manifest(name, rows) {
   const segments = new Map();
-  const families = rows.segments().map((all) => {
+  const families = rows.segments().map((all, family) => {
     const names = all.map((bytes) => sha256(bytes));
     for (const [at, bytes] of all.entries()) segments.set(names[at].toString("hex"), bytes);
-    return Buffer.concat([word(names.length), ...names]);
+    const list = rows.of(family);
+    const size = list.reduce((sum, row) => sum + row.length, 0);
+    return Buffer.concat([word(names.length), word(list.length), word(size), ...names]);
   });
   return { content: Buffer.concat([name, ...families]), segments };
 }
@@ -152,9 +154,10 @@ export function market() {
   let at = 4 + sealed[3] + 32 + 32;
   let rows = new Rows();
   for (let family = 0; family < FAMILIES; family += 1) {
-    const name = (_, place) => sealed.toString("hex", at + 4 + 32 * place, at + 36 + 32 * place);
+    // The numbers of segments, rows and bytes, then the names.
+    const name = (_, place) => sealed.toString("hex", at + 12 + 32 * place, at + 44 + 32 * place);
     const names = Array.from({ length: sealed.readUInt32LE(at) }, name);
-    at += 4 + 32 * names.length;
+    at += 12 + 32 * names.length;
     rows = rows.with(family, names.flatMap((name) => unpacked(segments.get(name))));
   }
   return rows;

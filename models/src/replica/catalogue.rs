@@ -94,7 +94,7 @@ impl Catalogue {
             seal(Kind::Delta, &Delta::between((&last.rows, last.state), (&rows, state)).encode(), key)
         });
         let stamp = seal(Kind::Stamp, &stamp.encode(), key);
-        let manifest = seal(Kind::Manifest, &Manifest::new(state, families).encode(), key);
+        let manifest = seal(Kind::Manifest, &Manifest::new(state, &rows, families).encode(), key);
         self.versions.push(Version { rows, state, tags, stamp, manifest, delta });
     }
 

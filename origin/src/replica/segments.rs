@@ -51,7 +51,7 @@ impl Segments {
             });
             parts.collect::<Vec<_>>()
         });
-        let manifest = Manifest::new(state.id, families);
+        let manifest = Manifest::new(state.id, &state.rows, families);
         self.forget(&manifest);
         let encoded: Arc<[u8]> = manifest.encode().into();
         self.manifest = Some((state.id, Arc::clone(&encoded)));

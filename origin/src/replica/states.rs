@@ -17,9 +17,9 @@ const MAX_STATES: usize = 128;
 const MAX_AGE: Duration = Duration::from_secs(15 * 60);
 /// Most bytes of rows that only remembered states hold: some two complete changes of 25,000 vaults.
 const MAX_REPLACED_BYTES: usize = 256 << 20;
-/// Most bytes of a delta as it travels. That of a score run over 25,000 vaults has some 1.5 MiB. A larger one would be a third of all segments
-/// or more, and unpacks to more than a Worker can spare beside its rows.
-const MAX_DELTA_BYTES: usize = 2 << 20;
+/// Most bytes of a delta as it travels. A larger one is hardly shorter than the segments of 25,000 vaults, and unpacks to more than a Worker can
+/// spare beside their rows.
+const MAX_DELTA_BYTES: usize = 3 << 20;
 /// Most bytes of a delta before compression, which shrinks changes to a tenth or so: a larger delta is not compressed only to be found too
 /// large.
 const MAX_RAW_DELTA_BYTES: usize = 24 << 20;

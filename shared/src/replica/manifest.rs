@@ -1,4 +1,4 @@
-//! The manifest: which segments make up a state.
+//! The manifest: which segments make up a state, and how much is in them.
 
 use super::families::Families;
 use super::family::{FAMILIES, Family};
@@ -11,12 +11,33 @@ use alloc::vec::Vec;
 
 /// A state and the segments of each of its families, in order.
 ///
-/// Its bytes are the state's name, then for each family, in the order of [`Family::ALL`], the number of segments (four bytes, little-endian)
-/// and their names.
+/// Its bytes are the state's name, then for each family, in the order of [`Family::ALL`], the numbers of its segments, of its rows and of the bytes
+/// of these rows (four bytes each, little-endian), and the names of the segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     pub state: StateId,
-    families: [Vec<SegmentName>; FAMILIES],
+    families: [Part; FAMILIES],
+}
+
+/// A family in a manifest.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Part {
+    size: Size,
+    names: Vec<SegmentName>,
+}
+
+/// How much a family has, before compression.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    pub rows: usize,
+    /// Bytes of the rows as they travel.
+    pub bytes: usize,
+}
+
+impl Size {
+    fn of(rows: &[Row]) -> Self {
+        Size { rows: rows.len(), bytes: rows.iter().map(|row| row.bytes().len()).sum() }
+    }
 }
 
 const NAME_BYTES: usize = 32;
@@ -24,25 +45,35 @@ const NAME_BYTES: usize = 32;
 const ROW_NANOS: usize = 40;
 
 impl Manifest {
-    pub fn new(state: StateId, families: [Vec<SegmentName>; FAMILIES]) -> Self {
-        Manifest { state, families }
+    /// The manifest of `rows`, which have the name `state` and are cut into the segments `names`.
+    pub fn new(state: StateId, rows: &Rows, names: [Vec<SegmentName>; FAMILIES]) -> Self {
+        let mut names = names.into_iter();
+        let part = |family| Part { size: Size::of(rows.of(family)), names: names.next().unwrap_or_default() };
+        Manifest { state, families: Family::ALL.map(part) }
     }
 
     /// The segments of a family.
     pub fn of(&self, family: Family) -> &[SegmentName] {
-        self.families.get(family as usize).map_or(&[], Vec::as_slice)
+        self.families.get(family as usize).map_or(&[], |part| part.names.as_slice())
+    }
+
+    /// How much a family has.
+    pub fn size(&self, family: Family) -> Size {
+        self.families.get(family as usize).map_or_else(Size::default, |part| part.size)
     }
 
     /// The segments of all families.
     pub fn names(&self) -> impl Iterator<Item = &SegmentName> {
-        self.families.iter().flatten()
+        self.families.iter().flat_map(|part| &part.names)
     }
 
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity((self.names().count() + 1) * NAME_BYTES + FAMILIES * 4);
+        let mut out = Vec::with_capacity((self.names().count() + 1) * NAME_BYTES + FAMILIES * 12);
         out.extend_from_slice(self.state.bytes());
-        for names in &self.families {
-            out.extend_from_slice(&u32::try_from(names.len()).unwrap_or(u32::MAX).to_le_bytes());
+        for Part { size, names } in &self.families {
+            for number in [names.len(), size.rows, size.bytes] {
+                out.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
+            }
             names.iter().for_each(|name| out.extend_from_slice(name.bytes()));
         }
         out
@@ -51,11 +82,11 @@ impl Manifest {
     /// Reads what [`encode`](Self::encode) wrote.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (state, mut rest) = bytes.split_first_chunk::<NAME_BYTES>()?;
-        let mut families: [Vec<SegmentName>; FAMILIES] = core::array::from_fn(|_| Vec::new());
-        for names in &mut families {
-            let (count, others) = rest.split_first_chunk::<4>()?;
-            let length = usize::try_from(u32::from_le_bytes(*count)).ok()?.checked_mul(NAME_BYTES)?;
-            let (listed, others) = others.split_at_checked(length)?;
+        let mut families: [Part; FAMILIES] = core::array::from_fn(|_| Part::default());
+        for Part { size, names } in &mut families {
+            let count = number(&mut rest)?;
+            *size = Size { rows: number(&mut rest)?, bytes: number(&mut rest)? };
+            let (listed, others) = rest.split_at_checked(count.checked_mul(NAME_BYTES)?)?;
             names.extend(listed.as_chunks::<NAME_BYTES>().0.iter().map(|name| SegmentName::from_bytes(*name)));
             rest = others;
         }
@@ -95,6 +126,12 @@ impl Manifest {
     }
 }
 
+fn number(rest: &mut &[u8]) -> Option<usize> {
+    let (number, others) = rest.split_first_chunk::<4>()?;
+    *rest = others;
+    usize::try_from(u32::from_le_bytes(*number)).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::segment::{Segment, cut};
@@ -119,9 +156,12 @@ mod tests {
             });
             parts.collect::<Vec<_>>()
         });
-        let manifest = Manifest::new(StateId::of(&rows), families);
+        let manifest = Manifest::new(StateId::of(&rows), &rows, families);
         let read = Manifest::decode(&manifest.encode()).unwrap();
         assert_eq!(read, manifest);
+        // Two bytes of the key's length, five of the key, seven of the content.
+        assert_eq!(read.size(Family::Vaults), Size { rows: 500, bytes: 500 * 14 });
+        assert_eq!(read.size(Family::Feeds), Size::default());
         let assembled = read.assemble(|name| segments.get(name).cloned()).unwrap();
         assert_eq!((StateId::of(&assembled), &assembled), (manifest.state, &rows));
         let singles = Families::of(&[Family::Singles]);

@@ -43,7 +43,7 @@ pub use delta::{Change, Delta, DeltaFault};
 pub use dictionary::Dictionary;
 pub use families::Families;
 pub use family::{FAMILIES, Family};
-pub use manifest::Manifest;
+pub use manifest::{Manifest, Size};
 pub use row::{Row, Rows};
 pub use seal::{FORMAT, Kind, SealFault, open, open_slowly, seal};
 pub use segment::{Segment, SegmentFault, SegmentName, cut};

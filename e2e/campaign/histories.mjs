@@ -15,24 +15,6 @@ export function ofJournal(clients, committed) {
     .map(({ title, began, ended }) => ({ object: 'the journal', as: 'log', who: title, write: Number(numbers.get(title)), began, ended: ending(ended) }));
 }
 
-/**
- * Each group's state at each edge as a register, up to the first restore: what was written, and what answers showed that were not marked as
- * stale.
- */
-export function ofStates(answers, written, restores) {
-  const end = Math.min(Infinity, ...restores.map(({ from }) => from));
-  const isShown = ({ status, numbers, cache, ended }) => status === 200 && numbers !== undefined && cache !== 'STALE-ERROR' && ended < end;
-  const edges = [...new Set(answers.map(({ edgeIndex }) => edgeIndex))];
-  return edges.flatMap((edge) =>
-    [...written.groups].flatMap(([group, { began, told }]) => {
-      const object = `${group} at edge ${edge}`;
-      const writes = [...began].filter(([, at]) => at < end).map(([number, at]) => ({ object, as: 'register', who: 'the writer', write: number, began: at, ended: ending(told.get(number)) }));
-      const reads = answers.filter((answer) => answer.edgeIndex === edge && answer.group === group && isShown(answer));
-      return [...writes, ...reads.map(({ who, target, numbers: [number], began, ended }) => ({ object, as: 'register', who: `${who} ${target}`, read: number, began, ended }))];
-    }),
-  );
-}
-
 /** What the checker says about the histories; throws with its words if one of them cannot be explained. */
 export function judged(operations) {
   const folder = mkdtempSync(join(tmpdir(), 'histories-'));

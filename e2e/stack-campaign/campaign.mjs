@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Dice } from '../campaign/dice.mjs';
 import { Endpoints } from '../campaign/endpoints.mjs';
-import * as histories from '../campaign/histories.mjs';
 import { Client } from '../campaign/streams.mjs';
 import * as pushed from '../campaign/verdict.mjs';
 import { bearer, mint, verb } from '../operator.mjs';
@@ -352,7 +351,6 @@ describe('after every fault of the whole stack', () => {
   test('each list shows a single state', () => expectNone(verdict.torn(answers.all)));
   test('everything shown had been written', () => expectNone([...verdict.invented(answers.all, written), ...verdict.inventedEvents(answers.all, written)]));
   test('no reader saw an older state than before, except after a restore', () => expectNone(verdict.wentBack(answers.all, restores)));
-  test('a checker that is not ours finds what each edge showed linearizable', () => console.log(histories.judged(histories.ofStates(answers.all, written, restores)).trim()));
   test('undone states are not shown after a restore', () => expectNone(verdict.undone(answers.all, restores)));
   test('each ETag belongs to one content', () => expectNone(verdict.ambiguousTags(answers.all)));
   test('every failure is reported as the interface specifies', () => expectNone(verdict.undocumented(answers.all)));

@@ -8,6 +8,8 @@ use rds_shared::read_model::ALWAYS;
 use rds_shared::replica::{FAMILIES, Families, Family};
 use rds_shared::wire::Timestamp;
 
+/// Maximum bytes of rows that are held and of those that are about to replace all of them.
+pub const PEAK_BYTES: usize = 110_000_000;
 /// Time in which the use of a family halves.
 const HALF_LIFE_MILLIS: i64 = 600_000;
 /// Requests that a family which is held has ahead of the others.

@@ -1,6 +1,6 @@
 //! The rows of an isolate, and the answers made from them.
 
-use super::choice::{Sizes, Usage, choose};
+use super::choice::{PEAK_BYTES, Sizes, Usage, choose};
 use super::documents::{Content, Fault};
 use super::message::Holder;
 use super::timing::Timing;
@@ -17,8 +17,6 @@ use std::rc::Rc;
 
 /// Maximum bytes of the rows and their model: what the fewest cached responses leave of the isolate's memory.
 pub const MAX_BYTES: usize = ISOLATE_BYTES - MIN_RESPONSE_BYTES;
-/// Maximum bytes of rows that are held and of those that are about to replace all of them.
-pub const PEAK_BYTES: usize = 110_000_000;
 /// About how many bytes of rows are changed by a byte of a delta that changes many, and how many bytes it takes unpacked.
 const ROW_BYTES_OF_DELTA_BYTE: usize = 36;
 const UNPACKED_DELTA: usize = 10;

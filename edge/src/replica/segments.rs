@@ -1,7 +1,7 @@
 //! Segments that an isolate has fetched.
 
+use super::choice::PEAK_BYTES;
 use super::documents::{Fault, PER_ROW};
-use super::held::PEAK_BYTES;
 use rds_shared::pace::Pace;
 use rds_shared::replica::{Dictionary, Families, Family, Manifest, Row, Segment, SegmentName, Size};
 use std::borrow::Cow;

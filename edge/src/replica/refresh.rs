@@ -286,7 +286,8 @@ impl<S: ReplicaSource> Refresh<'_, S> {
         self.source.log(line);
     }
 
-    /// Takes the `wanted` families of an update as far as they fit. Until it has them, the isolate has what it had.
+    /// Takes the `wanted` families of an update as far as they fit. Until it has them, the isolate has what it had,
+    /// unless memory has no room for both.
     async fn take(&self, opened: &Opened, wanted: Families, confirmed_at: Timestamp) -> Result<(), Fault> {
         let held = self.isolate.replica.borrow_mut().changing(opened.delta_bytes());
         let before = self.isolate.replica.borrow().held().map(Rc::clone);

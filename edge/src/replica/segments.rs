@@ -138,9 +138,10 @@ impl Segments {
     pub fn estimate(&self, manifest: &Manifest, family: Family) -> usize {
         let Size { rows, bytes } = manifest.size(family);
         let is_packed = self.dictionary.is_some() && PACKED.has(family) && manifest.of(family).len() >= MIN_PACKED;
-        let (before, after) = self.sample;
-        let stored = match bytes.saturating_mul(after).checked_div(before) {
-            Some(stored) if is_packed => stored,
+        // The product exceeds the 32 bits that a number has in a Worker.
+        let [all, before, after] = [bytes, self.sample.0, self.sample.1].map(|bytes| bytes as u64);
+        let stored = match all.saturating_mul(after).checked_div(before) {
+            Some(stored) if is_packed => usize::try_from(stored).unwrap_or(usize::MAX),
             _ => bytes,
         };
         stored.saturating_add(rows.saturating_mul(PER_ROW))

@@ -39,12 +39,12 @@ function made(modules) {
   };
 }
 
-/** Leaves out what only browsers do: the stream and the verification of decisions. */
+/** Leaves out what only browsers do: the stream, the verification of decisions, and scrolling. Each isolate reads the server's module when it starts. */
 const browsersOnly = {
   name: 'browsers only',
   setup(build) {
-    build.onResolve({ filter: /clients\/typescript\/src\// }, ({ path }) => ({ path, namespace: 'left out' }));
-    build.onLoad({ filter: /.*/, namespace: 'left out' }, () => ({ contents: 'export {};' }));
+    build.onResolve({ filter: /clients\/typescript\/src\/|^@tanstack\/virtual-core$/ }, ({ path }) => ({ path, namespace: 'left out' }));
+    build.onLoad({ filter: /.*/, namespace: 'left out' }, () => ({ contents: 'module.exports = {};' }));
   },
 };
 

@@ -44,7 +44,10 @@ test('a gap is not drawn, and the table says it', () => {
       [day(4), 3],
     ]),
   ]);
-  assert.equal(paths(html)[0].match(/M/g).length, 2);
+  const [drawn] = paths(html);
+  assert.equal(drawn.match(/M/g).length, 2);
+  assert.match(drawn, /^M8,[\d.]+ZM/, 'the point alone is a dot at the left edge');
+  assert.ok(drawn.endsWith('L676,24.483'), `the highest value is at the right edge: ${drawn}`);
   assert.match(textOf(html), /2026-11-02 00:00 UTC unknown/);
 });
 

@@ -7,10 +7,10 @@ import { built, bundled } from './built.mjs';
 import { problemsOf, tagsOf, textOf } from './html.mjs';
 
 const { explore, stored } = await built();
-const { addressesOf, Pages } = await bundled(`
+const { addressesOf, Pages, fill } = await bundled(`
   import { sortedBy, sortingOf, pageOf, filtersOf } from './src/ui/filters.js';
   import { parametersOf, queryOf } from './src/ui/list.js';
-  export { Pages } from './src/ui/virtual.js';
+  export { Pages, fill } from './src/ui/virtual.js';
   export function addressesOf(path, search, api) {
     const place = { path, params: {}, search };
     const list = parametersOf(api);
@@ -168,4 +168,21 @@ test('rows are asked for once, one request at a time, and old ones are let go', 
   assert.equal(pages.row(205), 205);
   for (let page = 3; page < 70; page += 1) await pages.want(page * 100, page * 100);
   assert.equal(pages.row(205), undefined);
+});
+
+test('a page of rows that comes is filled in over several frames, and what was filled stays so', () => {
+  const positions = Array.from({ length: 30 }, (_, at) => 100 + at);
+  const isHere = (at) => at < 120;
+  let [before, frames] = [new Set([100, 101]), 0];
+  for (;;) {
+    const { filled, isRest } = fill(positions, before, isHere);
+    assert.deepEqual([...before].filter((at) => !filled.has(at)), []);
+    assert.ok(filled.size - before.size <= 8, `${filled.size - before.size} rows in one frame`);
+    [before, frames] = [filled, frames + 1];
+    if (!isRest) break;
+  }
+  assert.deepEqual([...before].sort(), positions.filter(isHere));
+  assert.equal(frames, 3);
+  // A row that was let go, or is out of view, is not filled any more.
+  assert.deepEqual([...fill(positions.slice(10), before, (at) => at !== 112).filled].includes(112), false);
 });

@@ -1,9 +1,7 @@
 // Charts of histories: several series over one time axis, each with a scale of its own, drawn as SVG, so that they need no JavaScript. A table
 // beside each chart says the same.
 
-import { extent } from 'd3-array';
-import { scaleLinear, scaleUtc } from 'd3-scale';
-import { line } from 'd3-shape';
+import { utcTicks } from 'd3-time';
 import type { JSX } from 'preact';
 import { instant } from '../format.js';
 
@@ -37,10 +35,11 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [8, 84, 18, 8];
 export function Chart({ title, series, marks = [] }: { title: string; series: readonly Series[]; marks?: readonly Mark[] }): JSX.Element {
   const drawn = series.filter(({ points }) => points.some(([, value]) => value !== null));
   const times = drawn.flatMap(({ points }) => points.map(([at]) => Date.parse(at))).filter(Number.isFinite);
-  const [first, newest] = extent(times);
+  const [first, newest] = extent(times) ?? [];
   const last = newest === undefined ? undefined : Math.max(newest, ...marks.map(({ at }) => Date.parse(at)).filter(Number.isFinite));
   if (first === undefined || last === undefined || drawn.length === 0) return <p class="empty">No history has been recorded yet.</p>;
-  const x = scaleUtc([first, Math.max(last, first + 1)], [LEFT, WIDTH - RIGHT]);
+  const until = Math.max(last, first + 1);
+  const x = linear([first, until], [LEFT, WIDTH - RIGHT]);
   const height = HEIGHT * drawn.length + 24;
   // What happened before the series begin stands in the table alone, so that it does not press them together.
   const within = marks.filter(({ at }) => Date.parse(at) >= first);
@@ -57,11 +56,11 @@ export function Chart({ title, series, marks = [] }: { title: string; series: re
         ))}
         {drawn.map((one, at) => (
           <g key={one.name} transform={`translate(0 ${at * HEIGHT})`} class={`series s${at}`}>
-            <Curve series={one} x={(time) => x(time)} end={new Date(last).toISOString()} />
+            <Curve series={one} x={x} end={new Date(last).toISOString()} />
           </g>
         ))}
-        {ticksOf(x.ticks(5)).map(([tick, label]) => (
-          <text key={label} class="tick" x={x(tick)} y={height - 6} text-anchor="middle">
+        {ticksOf(utcTicks(new Date(first), new Date(until), 5)).map(([tick, label]) => (
+          <text key={label} class="tick" x={x(tick.getTime())} y={height - 6} text-anchor="middle">
             {label}
           </text>
         ))}
@@ -73,6 +72,31 @@ export function Chart({ title, series, marks = [] }: { title: string; series: re
       </details>
     </figure>
   );
+}
+
+/** The lowest and the highest of the numbers, if there are any. */
+function extent(numbers: readonly number[]): [number, number] | undefined {
+  return numbers.length > 0 ? [numbers.reduce((one, other) => Math.min(one, other)), numbers.reduce((one, other) => Math.max(one, other))] : undefined;
+}
+
+/** The linear function that takes the bounds `from` to the bounds `to`; the middle, if `from` has no extent. */
+function linear(from: readonly [number, number], to: readonly [number, number]): (value: number) => number {
+  const span = from[1] - from[0];
+  return (value) => to[0] + (to[1] - to[0]) * (span === 0 ? 0.5 : (value - from[0]) / span);
+}
+
+/** The line through the points as the data of an SVG path; it is broken where a point is missing. */
+export function pathOf(points: readonly (readonly [number, number] | null)[]): string {
+  const rounded = (value: number): number => Math.round(value * 1000) / 1000;
+  return points
+    .map((point, at) => {
+      if (!point) return '';
+      const [x, y] = point.map(rounded);
+      if (points[at - 1]) return `L${x},${y}`;
+      // A point alone is drawn as a dot, if line ends are round.
+      return points[at + 1] ? `M${x},${y}` : `M${x},${y}Z`;
+    })
+    .join('');
 }
 
 /** Instants with labels: days, or times of day where a day has several. Of equal labels, the first. */
@@ -91,14 +115,10 @@ function ticksOf(ticks: readonly Date[]): [Date, string][] {
 function Curve({ series, x, end }: { series: Series; x: (time: number) => number; end: string }): JSX.Element {
   const { name, points, format, bounds, steps } = series;
   const known = points.flatMap(([at, value]) => (value === null ? [] : [[Date.parse(at), value] as const]));
-  const [low = 0, high = 1] = extent(known, ([, value]) => value);
+  const [low, high] = extent(known.map(([, value]) => value)) ?? [0, 1];
   const space = low === high ? Math.max(Math.abs(low) * 0.05, 1e-9) : (high - low) * 0.08;
-  const y = scaleLinear([bounds?.[0] ?? low - space, bounds?.[1] ?? high + space], [HEIGHT - BOTTOM, TOP]);
-  const path = line<ChartPoint>()
-    .defined(([, value]) => value !== null)
-    .x(([at]) => x(Date.parse(at)))
-    .y(([, value]) => y(value ?? 0));
-  const drawn = steps ? held(points, end) : points;
+  const y = linear([bounds?.[0] ?? low - space, bounds?.[1] ?? high + space], [HEIGHT - BOTTOM, TOP]);
+  const drawn = (steps ? held(points, end) : points).map(([at, value]) => (value === null ? null : ([x(Date.parse(at)), y(value)] as const)));
   const latest = known.at(-1);
   return (
     <>
@@ -107,7 +127,7 @@ function Curve({ series, x, end }: { series: Series; x: (time: number) => number
         {latest ? `: ${format(latest[1])}` : ''}
       </text>
       <line class="base" x1={LEFT} x2={WIDTH - RIGHT} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
-      <path d={path([...drawn]) ?? ''} />
+      <path d={pathOf(drawn)} />
       {known.length === 1 && latest && <circle cx={x(latest[0])} cy={y(latest[1])} r="3" />}
       <text class="tick" x={WIDTH - RIGHT + 8} y={TOP + 4}>
         {format(high)}

@@ -2,7 +2,7 @@
 // first page and links to the others.
 
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
-import type { ComponentChildren, JSX } from 'preact';
+import { Component, type ComponentChildren, type JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Api, ApiFailure, type Failure, type Query, type Rows } from '../api.js';
 import { browserSend } from '../send.js';
@@ -16,6 +16,8 @@ export const ROW = 48;
 const PAGE = 100;
 /** Rows beyond the view that are in the document. */
 const OVERSCAN = 12;
+/** Rows that one frame fills with their cells. Others stay empty until the next frame, so that a page that comes does not stop the scrolling. */
+const FILLED = 8;
 /** Pages that are kept. */
 const KEPT = 60;
 /** Seconds after a failed request until the next one, if the service does not say how many. */
@@ -149,8 +151,17 @@ export function VirtualTable<R>({ caption, columns, first, total, rowKey, now, s
     if (live && items.length > 0 && !isScrolling) void live.pages.want(from, to);
   });
 
+  const filling = useRef(new Set(first.map((_, at) => at)));
+  const later = useRef(0);
   const positions = live && items.length > 0 ? Array.from({ length: to - from + 1 }, (_, at) => from + at) : first.map((_, at) => at);
   const [before, after] = live && items.length > 0 ? [from * ROW, (total - to - 1) * ROW] : [0, 0];
+  const { filled, isRest } = fill(positions, filling.current, (at) => (live ? live.pages.row(at) : first[at]) !== undefined);
+  useEffect(() => {
+    filling.current = filled;
+    if (!isRest) return;
+    later.current = requestAnimationFrame(() => draw((n) => n + 1));
+    return () => cancelAnimationFrame(later.current);
+  });
   return (
     <>
       <div ref={box} class="scroll virtual" tabIndex={0} role="region" aria-label={caption}>
@@ -162,18 +173,8 @@ export function VirtualTable<R>({ caption, columns, first, total, rowKey, now, s
           <tbody>
             {before > 0 && <Space height={before} columns={columns.length} />}
             {positions.map((at) => {
-              const row = live ? live.pages.row(at) : first[at];
-              return (
-                <tr key={row ? rowKey(row) : `row ${at}`} aria-rowindex={at + 2}>
-                  {row ? (
-                    <Cells columns={columns} row={row} now={now} />
-                  ) : (
-                    <td colSpan={columns.length} class="quiet">
-                      Row {at + 1}
-                    </td>
-                  )}
-                </tr>
-              );
+              const row = filled.has(at) ? (live ? live.pages.row(at) : first[at]) : undefined;
+              return <Row key={row ? rowKey(row) : `row ${at}`} at={at} columns={columns} row={row} now={now} />;
             })}
             {after > 0 && <Space height={after} columns={columns.length} />}
           </tbody>
@@ -183,6 +184,46 @@ export function VirtualTable<R>({ caption, columns, first, total, rowKey, now, s
       {!live && pager}
     </>
   );
+}
+
+/**
+ * The positions whose rows are drawn with their cells: those that were, and up to {@link FILLED} more of those that are here. Whether others wait
+ * for the next frame.
+ */
+export function fill(positions: readonly number[], before: ReadonlySet<number>, isHere: (at: number) => boolean): { filled: Set<number>; isRest: boolean } {
+  const here = positions.filter(isHere);
+  const filled = new Set(here.filter((at) => before.has(at)));
+  const waiting = here.filter((at) => !before.has(at));
+  waiting.slice(0, FILLED).forEach((at) => filled.add(at));
+  return { filled, isRest: waiting.length > FILLED };
+}
+
+interface RowProps<R> {
+  at: number;
+  columns: readonly Column<R>[];
+  row: R | undefined;
+  now: string;
+}
+
+/** A row. It is drawn again only if something of it has changed, because a table is drawn for each frame of scrolling. */
+class Row<R> extends Component<RowProps<R>> {
+  override shouldComponentUpdate({ at, columns, row, now }: RowProps<R>): boolean {
+    return at !== this.props.at || columns !== this.props.columns || row !== this.props.row || now !== this.props.now;
+  }
+
+  override render({ at, columns, row, now }: RowProps<R>): JSX.Element {
+    return (
+      <tr aria-rowindex={at + 2}>
+        {row ? (
+          <Cells columns={columns} row={row} now={now} />
+        ) : (
+          <td colSpan={columns.length} class="quiet">
+            Row {at + 1}
+          </td>
+        )}
+      </tr>
+    );
+  }
 }
 
 /** Room for the rows that are not in the document. */

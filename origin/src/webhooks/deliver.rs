@@ -134,7 +134,7 @@ async fn attempt(app: &App, claimed: Claimed) -> Attempted {
     let mut span = app.traces.of_job("webhook attempt");
     if let Some(span) = &mut span {
         span.set_number("rds.webhook", claimed.subscription);
-        span.set_number("rds.delivery", claimed.id);
+        span.set_number("rds.delivery", claimed.lease.delivery());
         span.set("rds.event", claimed.event_id.to_string());
         span.keep();
     }
@@ -150,7 +150,7 @@ async fn attempt(app: &App, claimed: Claimed) -> Attempted {
 async fn make(app: &App, claimed: Claimed) -> Attempted {
     if claimed.lapses >= MAX_LAPSES {
         tracing::error!(
-            delivery = claimed.id,
+            delivery = claimed.lease.delivery(),
             "a webhook delivery was claimed {MAX_LAPSES} times without an outcome; it is given up"
         );
         return Attempted::new(claimed, AttemptEnd::Failed(Failure::DeliveryError), 0);
@@ -182,8 +182,14 @@ async fn make(app: &App, claimed: Claimed) -> Attempted {
 
 /// One round: claims due deliveries, makes the attempts and records them. Returns the number of attempts.
 pub async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
+    let claimed = take_up(app, Capacity::whole(CLAIM_SIZE)).await?;
+    make_all(app, claimed).await
+}
+
+/// Makes the attempts of leased deliveries and records them. Returns the number of attempts.
+pub async fn make_all(app: &Arc<App>, claimed: Vec<Claimed>) -> Result<usize, StoreError> {
     let mut attempts = JoinSet::new();
-    for claimed in take_up(app, Capacity::whole(CLAIM_SIZE)).await? {
+    for claimed in claimed {
         let app = app.clone();
         attempts.spawn(async move { attempt(&app, claimed).await });
     }

@@ -5,7 +5,8 @@
 //! numbered operations fans them out at once; the others look for the rest when they poll.
 //!
 //! In the same transaction the process leases new deliveries for itself, of endpoints that answer and as many as it has free slots for. It
-//! starts their attempts as soon as the transaction is committed.
+//! starts their attempts as soon as the transaction is committed. They are written down with their results; until then one row an event
+//! says for whom it has none ([`event_leases`](rds_store::webhooks::event_leases)).
 
 use super::slots::Reservation;
 use crate::app::App;
@@ -84,14 +85,9 @@ pub async fn step(db: &Db, now: Timestamp, capacity: Capacity) -> Result<Step, S
                 );
             }
             let events: Vec<OutboundEvent> = stretch.operations.iter().filter_map(outbound_event).collect();
-            let (mut new, mut leased) = (Vec::new(), Vec::new());
+            let (mut enqueued, mut leased) = (0, Vec::new());
             if !events.is_empty() {
-                new = table::enqueue(tx, &events, now).await?;
-            }
-            let enqueued = new.len() as u64;
-            new.truncate(capacity.deliveries as usize);
-            if !new.is_empty() {
-                leased = table::lease(tx, &events, &new, now, capacity).await?;
+                (enqueued, leased) = table::enqueue(tx, &events, now, capacity).await?;
             }
             table::advance(tx, last).await?;
             Ok(Step { enqueued, leased, moved: true, more: last < head, is_wanted: true })
@@ -122,7 +118,7 @@ fn outbound_event(operation: &Operation) -> Option<OutboundEvent> {
     let envelope = Envelope { event_id: &event_id, event_type, occurred_at: Micros(operation.recorded_at), data };
     let body = envelope.encode().ok()?;
     Some(OutboundEvent {
-        event_id: event_id.to_string(),
+        event_id,
         event_type: operation.family.clone(),
         seq: operation.seq,
         occurred_at: operation.recorded_at,

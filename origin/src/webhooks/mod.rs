@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The process that numbers operations fans them out at once, leases the new deliveries of endpoints that answer in the same transaction,
-//! and sends them. All other deliveries are claimed: retries, deliveries that found no slot, and those of a process that died.
+//! and sends them. One row an event holds these leases; each delivery is written once, with the result of its first attempt. All other
+//! deliveries are claimed: retries, deliveries that found no slot, and those of a process that died.
 //!
 //! | module | content |
 //! |---|---|
@@ -23,8 +24,8 @@
 //!
 //! # Invariants
 //!
-//! - Fan-out advances its journal position in the transaction that writes the deliveries, so each event is enqueued once for each
-//!   subscription (`tests/it/webhooks/fanout.rs`).
+//! - Fan-out advances its journal position in the transaction that writes the deliveries or their lease, so each event is enqueued once
+//!   for each subscription (`tests/it/webhooks/fanout.rs`, `tests/it/webhooks/first_attempts.rs`).
 //! - A delivery is sent under a lease with a fencing token and with no transaction open; its outcome and the subscription's breaker
 //!   are written together. Crashes and our own errors consume no attempts and do not count towards the breaker.
 //! - A delivery connects only to an address that was checked for this very attempt, also over a kept connection; only the

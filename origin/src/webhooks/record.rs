@@ -8,8 +8,9 @@ use rds_shared::push::breaker::{Event, Transition};
 use rds_shared::push::schedule::{AttemptOutcome, Delivery};
 use rds_shared::wire::Timestamp;
 use rds_store::webhooks::deliveries as table;
-use rds_store::webhooks::deliveries::{AttemptResult, Claimed};
-use rds_store::webhooks::{self as subscriptions};
+use rds_store::webhooks::deliveries::{AttemptResult, Claimed, DeliveryLease, Lease};
+use rds_store::webhooks::event_leases::{self, FirstLease};
+use rds_store::webhooks::{self as subscriptions, Subscription};
 use rds_store::{StoreError, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 /// Maximum attempts recorded in one transaction.
-const RECORD_SIZE: usize = 128;
+const RECORD_SIZE: usize = 256;
 /// How long ended attempts wait for others that are recorded with them: a transaction costs little more for many than for one.
 const RECORD_DELAY: Duration = Duration::from_millis(20);
 /// Duration of a lease. Recording an attempt is retried for the same time.
@@ -71,7 +72,8 @@ pub(super) async fn keep_written(app: &App, mut ended: mpsc::Receiver<Attempted>
                 // One bad attempt must not keep the others from being recorded.
                 for one in whole.iter() {
                     if let Err(error) = written(app, &Arc::from([one.clone()])).await {
-                        tracing::error!(delivery = one.claimed.id, %error, "a webhook attempt could not be recorded");
+                        let delivery = one.claimed.lease.delivery();
+                        tracing::error!(delivery, %error, "a webhook attempt could not be recorded");
                     }
                 }
             }
@@ -123,73 +125,126 @@ pub(super) async fn record(app: &App, batch: &Arc<[Attempted]>) -> Result<(), St
 /// up, and how many attempts ended after their lease had expired.
 async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u64, u64), StoreError> {
     let (mut ids, mut failed) = (BTreeSet::new(), BTreeSet::new());
+    let mut ended = Ended::default();
     for attempted in batch {
-        let id = attempted.claimed.subscription;
-        ids.insert(id);
-        if made(attempted, now).is_none_or(|(_, made)| made.delivery != Delivery::Delivered) {
-            failed.insert(id);
+        let Attempted { claimed, .. } = attempted;
+        let made = made(attempted, now);
+        ids.insert(claimed.subscription);
+        if made.is_none_or(|made| made.delivery != Delivery::Delivered) {
+            failed.insert(claimed.subscription);
+        }
+        match (claimed.lease, made) {
+            (Lease::First(lease), Some(made)) => ended.firsts.push((lease, made)),
+            (Lease::First(lease), None) => ended.broken_firsts.push(lease),
+            (Lease::OfDelivery(lease), Some(made)) => ended.others.push((lease, claimed.subscription, made)),
+            (Lease::OfDelivery(lease), None) => ended.broken_others.push(lease),
         }
     }
     let succeeded: Vec<i64> = ids.difference(&failed).copied().collect();
     let ids: Vec<i64> = ids.into_iter().collect();
     let changing = subscriptions::lock_changing(tx, &ids, &succeeded).await?;
-    let mut owners: BTreeMap<i64, _> = changing.into_iter().map(|owner| (owner.id, owner)).collect();
-    let lease = |attempted: &Attempted| (attempted.claimed.id, attempted.claimed.token);
-    let (broken, whole): (Vec<&Attempted>, Vec<&Attempted>) =
-        batch.iter().partition(|attempted| attempted.ended.outcome().is_none());
-    if !broken.is_empty() {
-        table::postpone(tx, &broken.into_iter().map(lease).collect::<Vec<_>>()).await?;
+    let whole = ended.firsts.len() + ended.others.len();
+    let mut made = ended.record_firsts(tx, now).await?;
+    made.extend(ended.record_others(tx, now).await?);
+    move_breakers(tx, changing, &made, now).await?;
+    let given_up = made.iter().filter(|(_, made)| made.delivery == Delivery::FailedTerminal).count();
+    Ok((given_up as u64, (whole - made.len()) as u64))
+}
+
+/// Attempts that have ended, by what they were made under. Those without a result ended with an internal error.
+#[derive(Default)]
+struct Ended {
+    firsts: Vec<(FirstLease, AttemptResult)>,
+    broken_firsts: Vec<FirstLease>,
+    /// With their subscriptions.
+    others: Vec<(DeliveryLease, i64, AttemptResult)>,
+    broken_others: Vec<DeliveryLease>,
+}
+
+impl Ended {
+    /// Records the first attempts of deliveries without a row. Returns the results that were recorded, with their subscriptions.
+    async fn record_firsts(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<(i64, AttemptResult)>, StoreError> {
+        let leases: Vec<FirstLease> =
+            self.firsts.iter().map(|(lease, _)| lease).chain(&self.broken_firsts).copied().collect();
+        if leases.is_empty() {
+            return Ok(Vec::new());
+        }
+        let held = event_leases::release(tx, &leases).await?;
+        let broken: Vec<FirstLease> =
+            self.broken_firsts.iter().filter(|lease| held.contains(&lease.event)).copied().collect();
+        if !broken.is_empty() {
+            event_leases::postpone(tx, &broken).await?;
+        }
+        let made: Vec<_> = self.firsts.iter().filter(|(lease, _)| held.contains(&lease.event)).copied().collect();
+        if made.is_empty() {
+            return Ok(Vec::new());
+        }
+        let inserted = event_leases::insert(tx, &made, now).await?;
+        let of_new = |(lease, made): (FirstLease, AttemptResult)| {
+            inserted.contains(&lease.delivery).then_some((lease.subscription, made))
+        };
+        Ok(made.into_iter().filter_map(of_new).collect())
     }
-    let leases: Vec<(i64, i64)> = whole.iter().copied().map(lease).collect();
-    let ours = table::release(tx, &leases).await?;
-    let fenced = whole.len() - ours.len();
-    let made: Vec<(i64, AttemptResult)> = whole
-        .into_iter()
-        .filter(|attempted| ours.contains(&attempted.claimed.token))
-        .filter_map(|a| made(a, now))
-        .collect();
-    let rows: Vec<AttemptResult> = made.iter().map(|(_, made)| made.clone()).collect();
-    if rows.is_empty() {
-        return Ok((0, fenced as u64));
+
+    /// Records the attempts of deliveries that have rows. Returns the results that were recorded, with their subscriptions.
+    async fn record_others(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<(i64, AttemptResult)>, StoreError> {
+        if !self.broken_others.is_empty() {
+            table::postpone(tx, &self.broken_others).await?;
+        }
+        let leases: Vec<DeliveryLease> = self.others.iter().map(|(lease, ..)| *lease).collect();
+        if leases.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ours = table::release(tx, &leases).await?;
+        let made: Vec<_> = self.others.iter().filter(|(lease, ..)| ours.contains(&lease.token)).collect();
+        if !made.is_empty() {
+            let rows: Vec<_> = made.iter().map(|(lease, _, made)| (*lease, *made)).collect();
+            table::record(tx, &rows, now).await?;
+        }
+        Ok(made.into_iter().map(|(_, subscription, made)| (*subscription, *made)).collect())
     }
-    table::record(tx, &rows, now).await?;
+}
+
+/// Tells the breakers of these subscriptions what was recorded, and stores those that changed.
+async fn move_breakers(
+    tx: &mut Tx<'_>,
+    changing: Vec<Subscription>,
+    made: &[(i64, AttemptResult)],
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let ended: BTreeSet<i64> = made
         .iter()
         .filter(|(_, made)| !matches!(made.delivery, Delivery::Pending { .. }))
         .map(|(owner, _)| *owner)
         .collect();
-    let since: Vec<(i64, Timestamp)> = owners
-        .values()
+    let since: Vec<(i64, Timestamp)> = changing
+        .iter()
         .filter(|owner| ended.contains(&owner.id))
         .map(|owner| (owner.id, owner.breaker.finals_from(now)))
         .collect();
     let finals = if since.is_empty() { BTreeMap::new() } else { table::final_outcomes(tx, &since).await? };
-    for (id, owner) in &mut owners {
-        let before = owner.breaker;
-        let mut moved = None;
-        for (_, made) in made.iter().filter(|(owner, _)| owner == id) {
-            let finals = finals.get(id).copied().unwrap_or_default();
-            moved = owner.breaker.apply(now, Event::of_attempt(made.delivery, finals)).or(moved);
+    for Subscription { id, breaker: before, .. } in changing {
+        let (mut breaker, mut moved) = (before, None);
+        for (_, made) in made.iter().filter(|(owner, _)| *owner == id) {
+            let finals = finals.get(&id).copied().unwrap_or_default();
+            moved = breaker.apply(now, Event::of_attempt(made.delivery, finals)).or(moved);
         }
         if let Some(transition @ (Transition::Paused(_) | Transition::Disabled(_))) = moved {
             tracing::warn!(webhook = id, ?transition, "a webhook's breaker opened");
         }
-        if owner.breaker != before {
-            subscriptions::save(tx, *id, &owner.breaker, moved.map(|_| now)).await?;
+        if breaker != before {
+            subscriptions::save(tx, id, &breaker, moved.map(|_| now)).await?;
         }
     }
-    let given_up = rows.iter().filter(|made| made.delivery == Delivery::FailedTerminal).count();
-    Ok((given_up as u64, fenced as u64))
+    Ok(())
 }
 
-/// The result of an attempt, with its subscription; `None` if it does not count as an attempt.
-fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, AttemptResult)> {
+/// The result of an attempt; `None` if it does not count as an attempt.
+fn made(attempted: &Attempted, now: Timestamp) -> Option<AttemptResult> {
     let Attempted { claimed, ended, duration_ms, .. } = attempted;
     let outcome = ended.outcome()?;
     let delivery = Delivery::ended(claimed.attempt, outcome, claimed.lapses, now);
-    let made = AttemptResult {
-        id: claimed.id,
-        token: claimed.token,
+    Some(AttemptResult {
         attempt: claimed.attempt,
         status: match ended {
             AttemptEnd::Answered(status) => Some(*status),
@@ -201,8 +256,7 @@ fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, AttemptResult)> {
         },
         duration_ms: *duration_ms,
         delivery,
-    };
-    Some((claimed.subscription, made))
+    })
 }
 
 #[cfg(test)]

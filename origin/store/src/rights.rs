@@ -14,7 +14,7 @@ pub const SERVE_ROLE: &str = "rds_serve";
 pub const READ_ROLE: &str = "rds_read";
 
 /// Tables from which the service, its commands or their triggers delete rows. From no other table does it delete.
-const DELETED_FROM: [&str; 31] = [
+const DELETED_FROM: [&str; 32] = [
     "asset_answer",
     "chain_candidate",
     "chain_reading",
@@ -43,6 +43,7 @@ const DELETED_FROM: [&str; 31] = [
     "webhook_creation",
     "webhook_delivery",
     "webhook_event",
+    "webhook_event_lease",
     "webhook_lease",
     "webhook_removed",
     "webhook_subscription",

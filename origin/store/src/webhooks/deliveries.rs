@@ -4,6 +4,7 @@
 
 use crate::decode::{DbAttempt, DbEventId};
 use crate::webhooks::SealedSecrets;
+use crate::webhooks::event_leases::{self, BUSY, FirstLease};
 use crate::{At, StoreError, Tx};
 use bytes::Bytes;
 use rds_shared::push::breaker::Finals;
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Duration of a lease in seconds: four times the longest attempt, plus time to record the result.
 pub const LEASE_SECONDS: i32 = 45;
 /// How long a delivery is postponed after an internal error, in seconds.
-const FAULT_PAUSE_SECONDS: i32 = 5;
+pub(super) const FAULT_PAUSE_SECONDS: i32 = 5;
 /// How long a delivery that names a withheld chain is postponed before the next check, in seconds.
 const WITHHELD_PAUSE_SECONDS: i32 = 60;
 /// Maximum number of subscriptions in one claim.
@@ -40,16 +41,47 @@ impl Capacity {
     }
 }
 
+/// A process's right to make an attempt of a delivery that has a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRow)]
+pub struct DeliveryLease {
+    #[sqlx(rename = "delivery_id")]
+    pub delivery: i64,
+    /// Fencing token.
+    pub token: i64,
+}
+
+/// A process's right to make an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lease {
+    /// The delivery has no row yet.
+    First(FirstLease),
+    OfDelivery(DeliveryLease),
+}
+
+impl Lease {
+    /// Id of the delivery.
+    pub fn delivery(self) -> i64 {
+        match self {
+            Lease::First(lease) => lease.delivery,
+            Lease::OfDelivery(lease) => lease.delivery,
+        }
+    }
+}
+
+impl From<DeliveryLease> for Lease {
+    fn from(lease: DeliveryLease) -> Self {
+        Lease::OfDelivery(lease)
+    }
+}
+
 /// A delivery that is leased to this process.
 #[derive(Debug, Clone, FromRow)]
 pub struct Claimed {
-    #[sqlx(rename = "delivery_id")]
-    pub id: i64,
+    #[sqlx(flatten, try_from = "DeliveryLease")]
+    pub lease: Lease,
     /// Id of the subscription.
     #[sqlx(rename = "id")]
     pub subscription: i64,
-    /// Fencing token of the lease.
-    pub token: i64,
     /// Number of leases of this delivery that expired without a result.
     pub lapses: i16,
     /// The attempt to make.
@@ -85,26 +117,27 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, capacity: Capacity) -> Resul
     // The recursion jumps from one subscription with pending deliveries to the next, regardless of the number of deliveries of each. Leases
     // are counted up to the highest limit of a subscription.
     use_plain_scans(tx).await?;
-    let ready = "
+    event_leases::return_ended(tx).await?;
+    let ready = format!("
         -- webhooks_with_due_deliveries
-        WITH RECURSIVE waiting (id) AS (
+        WITH RECURSIVE {BUSY}, waiting (id) AS (
             (SELECT subscription_id FROM webhook_delivery WHERE state = 'pending' ORDER BY subscription_id LIMIT 1)
             UNION ALL
             SELECT (SELECT d.subscription_id FROM webhook_delivery d WHERE d.state = 'pending' AND d.subscription_id > w.id
                     ORDER BY d.subscription_id LIMIT 1)
             FROM waiting w WHERE w.id IS NOT NULL
         )
-        SELECT s.id FROM waiting w JOIN webhook_subscription s ON s.id = w.id
+        SELECT s.id FROM waiting w JOIN webhook_subscription s ON s.id = w.id LEFT JOIN busy ON busy.subscription_id = s.id
         WHERE (s.status = 'active' OR s.status = 'paused' AND s.paused_until <= $1)
-          AND (SELECT count(*) FROM (
+          AND coalesce(busy.n, 0) + (SELECT count(*) FROM (
                   SELECT FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp() LIMIT 8) AS leases)
               < CASE WHEN s.failure_count = 0 THEN $2::bigint ELSE $3::bigint END
           AND EXISTS (SELECT FROM generate_series(1, 6) AS a (n) WHERE EXISTS (
                   SELECT FROM webhook_delivery d
                   WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.attempt = a.n AND d.due <= $1))
         ORDER BY random() LIMIT $4
-        FOR NO KEY UPDATE OF s SKIP LOCKED";
-    let ready: Vec<i64> = sqlx::query_scalar(ready)
+        FOR NO KEY UPDATE OF s SKIP LOCKED");
+    let ready: Vec<i64> = sqlx::query_scalar(&ready)
         .bind(At(now)) // $1 paused_until, due
         .bind(capacity.each)
         .bind(capacity.each_failing)
@@ -114,13 +147,13 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, capacity: Capacity) -> Resul
     if ready.is_empty() {
         return Ok(Vec::new());
     }
-    let claim = "
+    let claim = format!("
         -- claim_webhook_deliveries
-        WITH ready AS (
+        WITH {BUSY}, ready AS (
             SELECT s.id, s.url, s.secret, s.previous_secret, s.previous_until, s.failure_count > 0 AS is_failing,
-                   greatest(0, CASE WHEN s.failure_count = 0 THEN $2::bigint ELSE $3::bigint END - (SELECT count(*) FROM (
+                   greatest(0, CASE WHEN s.failure_count = 0 THEN $2::bigint ELSE $3::bigint END - coalesce(busy.n, 0) - (SELECT count(*) FROM (
                        SELECT FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp() LIMIT 8) AS leases)) AS capacity
-            FROM webhook_subscription s WHERE s.id = ANY($1)
+            FROM webhook_subscription s LEFT JOIN busy ON busy.subscription_id = s.id WHERE s.id = ANY($1)
         ), picked AS (
             SELECT ready.*, d.id AS delivery_id, d.attempt, d.due, d.event_id, d.body, d.is_withheld
             FROM ready CROSS JOIN LATERAL (
@@ -147,8 +180,8 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, capacity: Capacity) -> Resul
             RETURNING delivery_id, token, lapses
         )
         SELECT p.*, l.token, l.lapses FROM leased l JOIN picked p ON p.delivery_id = l.delivery_id
-        ORDER BY p.attempt, l.token";
-    let mut claimed: Vec<Claimed> = sqlx::query_as(claim)
+        ORDER BY p.attempt, l.token");
+    let mut claimed: Vec<Claimed> = sqlx::query_as(&claim)
         .bind(&ready)
         .bind(capacity.each)
         .bind(capacity.each_failing)
@@ -166,8 +199,8 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, capacity: Capacity) -> Resul
 }
 
 /// Releases those leases that this process still has, and returns their tokens.
-pub async fn release(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<Vec<i64>, StoreError> {
-    let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
+pub async fn release(tx: &mut Tx<'_>, leases: &[DeliveryLease]) -> Result<Vec<i64>, StoreError> {
+    let (ids, tokens) = columns(leases);
     let sql = "
         -- release_webhook_leases
         DELETE FROM webhook_lease l USING unnest($1::bigint[], $2::bigint[]) AS ours (id, token)
@@ -176,8 +209,8 @@ pub async fn release(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<Vec<i64>,
 }
 
 /// Postpones deliveries whose attempt ended with an internal error. The attempt is not used up.
-pub async fn postpone(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), StoreError> {
-    let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
+pub async fn postpone(tx: &mut Tx<'_>, leases: &[DeliveryLease]) -> Result<(), StoreError> {
+    let (ids, tokens) = columns(leases);
     let sql = "
         -- postpone_webhook_deliveries
         UPDATE webhook_lease l SET until = clock_timestamp() + make_interval(secs => $3), resting = TRUE
@@ -186,13 +219,14 @@ pub async fn postpone(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), Stor
     Ok(())
 }
 
+/// Deliveries and tokens, for a statement.
+fn columns(leases: &[DeliveryLease]) -> (Vec<i64>, Vec<i64>) {
+    leases.iter().map(|lease| (lease.delivery, lease.token)).unzip()
+}
+
 /// The result of one attempt.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct AttemptResult {
-    /// Id of the delivery.
-    pub id: i64,
-    /// Token of the lease under which the attempt was made.
-    pub token: i64,
     pub attempt: Attempt,
     /// Status of the response, if there was one.
     pub status: Option<u16>,
@@ -204,49 +238,63 @@ pub struct AttemptResult {
     pub delivery: Delivery,
 }
 
+impl AttemptResult {
+    /// The attempt that is due next, and when; the attempt that was made, if the outcome is final.
+    pub(super) fn next(&self) -> (Attempt, Option<Timestamp>) {
+        match self.delivery {
+            Delivery::Pending { attempt, due } => (attempt, Some(due)),
+            Delivery::Delivered | Delivery::FailedTerminal => (self.attempt, None),
+        }
+    }
+
+    pub(super) fn state(&self) -> &'static str {
+        self.delivery.status().as_str()
+    }
+
+    pub(super) fn failure(&self) -> Option<&'static str> {
+        self.failure.map(Failure::as_str)
+    }
+
+    pub(super) fn http_status(&self) -> Option<i16> {
+        self.status.and_then(|status| i16::try_from(status).ok())
+    }
+}
+
 /// Records attempts and the new states of their deliveries.
-pub async fn record(tx: &mut Tx<'_>, made: &[AttemptResult], now: Timestamp) -> Result<(), StoreError> {
-    let column = |of: fn(&AttemptResult) -> i64| made.iter().map(of).collect::<Vec<i64>>();
-    let ids = column(|made| made.id);
-    let attempts = column(|made| i64::from(made.attempt.get()));
-    let next: Vec<(i64, Option<At>)> = made
-        .iter()
-        .map(|made| match made.delivery {
-            Delivery::Pending { attempt, due } => (i64::from(attempt.get()), Some(At(due))),
-            Delivery::Delivered | Delivery::FailedTerminal => (i64::from(made.attempt.get()), None),
-        })
-        .collect();
-    let (next, due): (Vec<i64>, Vec<Option<At>>) = next.into_iter().unzip();
-    let states: Vec<&str> = made.iter().map(|made| made.delivery.status().as_str()).collect();
+pub async fn record(
+    tx: &mut Tx<'_>,
+    made: &[(DeliveryLease, AttemptResult)],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let leases: Vec<DeliveryLease> = made.iter().map(|(lease, _)| *lease).collect();
+    let (ids, tokens) = columns(&leases);
+    let results = || made.iter().map(|(_, result)| result);
     let sql = "
         -- end_webhook_deliveries
         UPDATE webhook_delivery d
         SET state = n.state, attempt = n.attempt, due = coalesce(n.due, d.due), finished_at = CASE WHEN n.due IS NULL THEN $5::timestamptz END
-        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::timestamptz[]) AS n (id, state, attempt, due) WHERE d.id = n.id";
+        FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::timestamptz[]) AS n (id, state, attempt, due) WHERE d.id = n.id";
     sqlx::query(sql)
         .bind(&ids)
-        .bind(states)
-        .bind(next) // $3 attempt
-        .bind(due)
+        .bind(results().map(AttemptResult::state).collect::<Vec<_>>())
+        .bind(results().map(|result| i16::from(result.next().0.get())).collect::<Vec<_>>()) // $3 attempt
+        .bind(results().map(|result| result.next().1.map(At)).collect::<Vec<_>>())
         .bind(At(now)) // $5 finished_at
         .execute(&mut **tx)
         .await?;
-    let failures: Vec<Option<&str>> = made.iter().map(|made| made.failure.map(Failure::as_str)).collect();
-    let statuses: Vec<Option<i16>> =
-        made.iter().map(|made| made.status.and_then(|status| i16::try_from(status).ok())).collect();
     let sql = "
         -- webhook_attempts
         INSERT INTO webhook_attempt (delivery_id, lease_token, attempt, ended_at, duration_ms, failure, http_status)
         SELECT id, token, attempt, $7, duration_ms, failure, status
-        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::smallint[])
+        FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::text[], $6::smallint[])
             AS n (id, token, attempt, duration_ms, failure, status)";
     sqlx::query(sql)
         .bind(&ids)
-        .bind(column(|made| made.token))
-        .bind(attempts)
-        .bind(column(|made| i64::from(made.duration_ms)))
-        .bind(failures)
-        .bind(statuses)
+        .bind(tokens)
+        .bind(results().map(|result| i16::from(result.attempt.get())).collect::<Vec<_>>())
+        .bind(results().map(|result| i64::from(result.duration_ms)).collect::<Vec<_>>())
+        .bind(results().map(AttemptResult::failure).collect::<Vec<_>>())
+        .bind(results().map(AttemptResult::http_status).collect::<Vec<_>>())
         .bind(At(now)) // $7 ended_at
         .execute(&mut **tx)
         .await?;

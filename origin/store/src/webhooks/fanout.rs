@@ -1,8 +1,8 @@
 //! From the journal to deliveries: the reads and writes of one fan-out step.
 
-use crate::decode::{DbEventId, Joined, OuterJoined};
-use crate::webhooks::SealedSecrets;
-use crate::webhooks::deliveries::{Capacity, Claimed, LEASE_SECONDS, use_plain_scans};
+use crate::decode::{Joined, OuterJoined};
+use crate::webhooks::deliveries::{Capacity, Claimed, Lease};
+use crate::webhooks::event_leases::{self, FirstLease, Leased};
 use crate::{At, Db, StoreError, Tx};
 use bytes::Bytes;
 use rds_shared::push::delivery::EventId;
@@ -143,7 +143,7 @@ pub struct OfVersion {
 /// An event to be delivered, with its encoded envelope.
 #[derive(Debug)]
 pub struct OutboundEvent {
-    pub event_id: String,
+    pub event_id: EventId,
     pub event_type: String,
     /// Sequence number in the journal.
     pub seq: i64,
@@ -156,101 +156,53 @@ pub struct OutboundEvent {
     pub body: String,
 }
 
-/// Inserts events and one delivery per event and subscription that wants it; returns the ids of the new deliveries, in ascending order.
+/// Inserts events, and makes one delivery per event and subscription that wants it: leased to this process within the capacity, otherwise
+/// pending. Returns the number of deliveries and those that are leased.
 ///
-/// A subscription does not receive events that were numbered before its creation, and none while it is disabled.
-pub async fn enqueue(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Timestamp) -> Result<Vec<i64>, StoreError> {
+/// Events that exist already have their deliveries and get no further ones.
+pub async fn enqueue(
+    tx: &mut Tx<'_>,
+    events: &[OutboundEvent],
+    now: Timestamp,
+    capacity: Capacity,
+) -> Result<(u64, Vec<Claimed>), StoreError> {
     let column = |of: fn(&OutboundEvent) -> &str| events.iter().map(of).collect::<Vec<_>>();
-    let ids = column(|event| &event.event_id);
     let sql = "
         -- webhook_events
         INSERT INTO webhook_event (event_id, event_type, seq, occurred_at, body, chain_ids, created_at)
         SELECT e.event_id, e.event_type, e.seq, e.occurred_at, e.body, e.chain_ids::bigint[], $7
         FROM unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[], $6::text[])
             AS e (event_id, event_type, seq, occurred_at, body, chain_ids)
-        ON CONFLICT (event_id) DO NOTHING";
-    sqlx::query(sql)
-        .bind(&ids) // $1 event_id
+        ORDER BY e.seq
+        ON CONFLICT (event_id) DO NOTHING
+        RETURNING id, seq";
+    let ids: Vec<(i64, i64)> = sqlx::query_as(sql)
+        .bind(column(|event| event.event_id.as_str())) // $1 event_id
         .bind(column(|event| &event.event_type))
         .bind(events.iter().map(|event| event.seq).collect::<Vec<_>>())
         .bind(events.iter().map(|event| At(event.occurred_at)).collect::<Vec<_>>())
         .bind(column(|event| &event.body))
         .bind(events.iter().map(|event| array(&event.chain_ids)).collect::<Vec<_>>())
         .bind(At(now)) // $7 created_at
-        .execute(&mut **tx)
-        .await?;
-    let sql = "
-        -- webhook_deliveries_of_events
-        INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
-        SELECT s.id, e.id, 'pending', 1, $2, $2
-        FROM webhook_event e JOIN webhook_subscription s ON e.event_type = ANY(s.families)
-        WHERE e.event_id = ANY($1) AND s.basket_id IS NULL AND s.status <> 'disabled' AND s.since_seq < e.seq
-        ORDER BY e.seq, s.id
-        ON CONFLICT (subscription_id, event) DO NOTHING
-        RETURNING id";
-    let mut made: Vec<i64> = sqlx::query_scalar(sql).bind(&ids).bind(At(now)).fetch_all(&mut **tx).await?;
-    made.extend(enqueue_of_baskets(tx, events, now).await?);
-    Ok(made)
-}
-
-/// Leases the `new` deliveries of these events to this process, within the capacity, for subscriptions whose latest attempt did not fail.
-///
-/// A subscription with earlier deliveries that wait is left to [`claim`](super::deliveries::claim). Subscriptions are locked as there, so that all
-/// processes together never exceed a subscription's limit.
-pub async fn lease(
-    tx: &mut Tx<'_>,
-    events: &[OutboundEvent],
-    new: &[i64],
-    now: Timestamp,
-    capacity: Capacity,
-) -> Result<Vec<Claimed>, StoreError> {
-    let first = new.first().copied().unwrap_or_default();
-    use_plain_scans(tx).await?;
-    // The number of leases is only needed up to the limit.
-    let sql = "
-        -- lease_new_webhook_deliveries
-        WITH new AS MATERIALIZED (
-            SELECT d.id, d.subscription_id, d.event, row_number() OVER (PARTITION BY d.subscription_id ORDER BY d.id) AS place
-            FROM webhook_delivery d WHERE d.id = ANY($1)
-        ), picked AS (
-            SELECT new.id AS delivery_id, s.id, e.event_id, s.url, s.secret, s.previous_secret, s.previous_until
-            FROM new JOIN webhook_event e ON e.id = new.event JOIN webhook_subscription s ON s.id = new.subscription_id
-            WHERE s.failure_count = 0 AND (s.status = 'active' OR s.status = 'paused' AND s.paused_until <= $2)
-              AND new.place <= $3::bigint - (SELECT count(*) FROM (
-                  SELECT FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp() LIMIT 8) AS leases)
-              AND NOT EXISTS (
-                  SELECT FROM webhook_delivery d
-                  WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.attempt = 1 AND d.due <= $2 AND d.id < $6
-                    AND NOT EXISTS (SELECT FROM webhook_lease l WHERE l.delivery_id = d.id AND l.until > clock_timestamp()))
-            LIMIT $4
-            FOR NO KEY UPDATE OF s SKIP LOCKED
-        ), given AS MATERIALIZED (
-            SELECT picked.*, nextval('webhook_lease_token') AS token FROM picked
-        ), leased AS (
-            INSERT INTO webhook_lease (delivery_id, subscription_id, token, until)
-            SELECT delivery_id, id, token, clock_timestamp() + make_interval(secs => $5) FROM given
-        )
-        SELECT * FROM given";
-    let leased: Vec<Leased> = sqlx::query_as(sql)
-        .bind(new) // $1 delivery ids
-        .bind(At(now)) // $2 paused_until, due
-        .bind(capacity.each)
-        .bind(i64::from(capacity.deliveries))
-        .bind(f64::from(LEASE_SECONDS))
-        .bind(first)
         .fetch_all(&mut **tx)
         .await?;
-    let bodies: HashMap<&str, Bytes> =
-        events.iter().map(|event| (event.event_id.as_str(), Bytes::from(event.body.clone()))).collect();
+    let by_seq: HashMap<i64, &OutboundEvent> = events.iter().map(|event| (event.seq, event)).collect();
+    let new: Vec<(i64, &OutboundEvent)> =
+        ids.into_iter().filter_map(|(id, seq)| Some((id, *by_seq.get(&seq)?))).collect();
+    if new.is_empty() {
+        return Ok((0, Vec::new()));
+    }
+    let (enqueued, leased) = event_leases::fan_out(tx, &new, now, capacity).await?;
+    let bodies: HashMap<i64, (EventId, Bytes)> =
+        new.iter().map(|(id, event)| (*id, (event.event_id.clone(), Bytes::from(event.body.clone())))).collect();
     let claimed = |leased: Leased| {
-        let Leased { id, subscription, token, event_id, url, secrets } = leased;
-        let (attempt, body) = (Attempt::FIRST, bodies.get(event_id.as_str())?.clone());
+        let Leased { event, subscription, delivery, token, url, secrets } = leased;
+        let (event_id, body) = bodies.get(&event)?.clone();
         Some(Claimed {
-            id,
+            lease: Lease::First(FirstLease { delivery, event, subscription, token, enqueued: now }),
             subscription,
-            token,
             lapses: 0,
-            attempt,
+            attempt: Attempt::FIRST,
             due: now,
             event_id,
             body,
@@ -259,49 +211,7 @@ pub async fn lease(
             is_failing: false,
         })
     };
-    Ok(leased.into_iter().filter_map(claimed).collect())
-}
-
-#[derive(FromRow)]
-struct Leased {
-    #[sqlx(rename = "delivery_id")]
-    id: i64,
-    #[sqlx(rename = "id")]
-    subscription: i64,
-    token: i64,
-    #[sqlx(try_from = "DbEventId")]
-    event_id: EventId,
-    url: String,
-    #[sqlx(flatten)]
-    secrets: SealedSecrets,
-}
-
-/// Inserts the deliveries of basket subscriptions, which select events by basket and version; returns their ids.
-async fn enqueue_of_baskets(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Timestamp) -> Result<Vec<i64>, StoreError> {
-    let of_version: Vec<(&str, &OfVersion)> =
-        events.iter().filter_map(|event| Some((event.event_id.as_str(), event.version.as_ref()?))).collect();
-    if of_version.is_empty() {
-        return Ok(Vec::new());
-    }
-    let sql = "
-        -- webhook_deliveries_of_basket_events
-        INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
-        SELECT s.id, e.id, 'pending', 1, $5, $5
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) AS t (event_id, basket_id, version_id, is_for_pinned)
-        JOIN webhook_event e ON e.event_id = t.event_id
-        JOIN webhook_subscription s ON s.basket_id = t.basket_id
-            AND s.pinned_version_id IS NOT DISTINCT FROM CASE WHEN t.is_for_pinned THEN t.version_id END
-        WHERE s.status <> 'disabled' AND s.since_seq < e.seq
-        ORDER BY e.seq, s.id
-        ON CONFLICT (subscription_id, event) DO NOTHING
-        RETURNING id";
-    let query = sqlx::query_scalar(sql)
-        .bind(of_version.iter().map(|(event_id, _)| *event_id).collect::<Vec<_>>())
-        .bind(of_version.iter().map(|(_, of)| of.basket_id.as_str()).collect::<Vec<_>>())
-        .bind(of_version.iter().map(|(_, of)| of.version_id.as_str()).collect::<Vec<_>>())
-        .bind(of_version.iter().map(|(_, of)| of.is_for_pinned).collect::<Vec<_>>())
-        .bind(At(now)); // $5 due, created_at
-    Ok(query.fetch_all(&mut **tx).await?)
+    Ok((enqueued, leased.into_iter().filter_map(claimed).collect()))
 }
 
 /// A Postgres array literal: arrays of arrays cannot be bound.

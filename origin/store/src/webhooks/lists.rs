@@ -65,15 +65,27 @@ const MAX_LISTED_BYTES: i64 = 4 << 20;
 pub async fn deliveries(db: &Db, subscription: i64, only: Option<i64>, limit: i64) -> Result<Vec<Listed>, StoreError> {
     let sql = "
         -- webhook_deliveries
-        SELECT d.*, CASE WHEN d.state = 'pending' THEN d.due END AS next_due,
-               e.event_id, e.event_type, e.body, a.ended_at, a.duration_ms, a.http_status, a.failure
-        FROM (
-            SELECT d.*, sum(octet_length(e.body)) OVER (ORDER BY d.id DESC) - octet_length(e.body) AS bytes_before
-            FROM webhook_delivery d JOIN webhook_event e ON e.id = d.event
-            WHERE d.subscription_id = $1 AND ($2::bigint IS NULL OR d.id = $2)
+        WITH newest AS (
+            (SELECT d.id, d.event, d.state, d.attempt, d.due, d.created_at, d.finished_at
+             FROM webhook_delivery d JOIN webhook_event e ON e.id = d.event
+             WHERE d.subscription_id = $1 AND ($2::bigint IS NULL OR d.id = $2)
+               AND NOT EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY (e.chain_ids) AND NOT c.is_served)
+             ORDER BY d.id DESC LIMIT $3)
+            UNION ALL
+            -- First attempts under way.
+            SELECT u.id, l.event, 'pending', 1::smallint, l.due, l.due, NULL
+            FROM webhook_event_lease l CROSS JOIN unnest(l.deliveries, l.subscriptions) AS u (id, subscription_id)
+            JOIN webhook_event e ON e.id = l.event
+            WHERE u.subscription_id = $1 AND ($2::bigint IS NULL OR u.id = $2)
               AND NOT EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY (e.chain_ids) AND NOT c.is_served)
-            ORDER BY d.id DESC LIMIT $3
-        ) d JOIN webhook_event e ON e.id = d.event
+        )
+        SELECT d.*, CASE WHEN d.state = 'pending' THEN d.due END AS next_due, a.ended_at, a.duration_ms, a.http_status, a.failure
+        FROM (
+            SELECT newest.*, e.event_id, e.event_type, e.body,
+                sum(octet_length(e.body)) OVER (ORDER BY newest.id DESC) - octet_length(e.body) AS bytes_before
+            FROM newest JOIN webhook_event e ON e.id = newest.event
+            ORDER BY newest.id DESC LIMIT $3
+        ) d
         LEFT JOIN LATERAL (SELECT * FROM webhook_attempt a WHERE a.delivery_id = d.id ORDER BY a.lease_token DESC LIMIT 1) a ON TRUE
         WHERE d.bytes_before < $4
         ORDER BY d.id DESC";

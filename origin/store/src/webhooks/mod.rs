@@ -1,6 +1,7 @@
 //! Webhook subscriptions: rows, states, secrets.
 
 pub mod deliveries;
+pub mod event_leases;
 pub mod fanout;
 pub mod lists;
 pub mod secrets;

@@ -11,7 +11,7 @@ const MAX_ROWS: i64 = 1_000;
 /// The backlog of webhooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromRow)]
 pub struct WebhookBacklog {
-    /// Number of pending deliveries.
+    /// Number of deliveries without a final outcome.
     #[sqlx(try_from = "i64")]
     pub waiting: u64,
     /// Due time of the oldest due delivery of an active subscription.
@@ -29,9 +29,10 @@ pub struct WebhookBacklog {
 pub async fn backlog(db: &Db, now: Timestamp) -> Result<WebhookBacklog, StoreError> {
     let sql = "
         -- webhook_backlog
-        SELECT (SELECT count(*) FROM webhook_delivery WHERE state = 'pending') AS waiting,
-               (SELECT min(d.due) FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id
-                WHERE d.state = 'pending' AND d.due <= $1 AND s.status = 'active') AS due_since,
+        SELECT (SELECT count(*) FROM webhook_delivery WHERE state = 'pending')
+                   + (SELECT coalesce(sum(cardinality(subscriptions)), 0)::bigint FROM webhook_event_lease) AS waiting,
+               least((SELECT min(due) FROM webhook_event_lease), (SELECT min(d.due) FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id
+                WHERE d.state = 'pending' AND d.due <= $1 AND s.status = 'active')) AS due_since,
                coalesce((SELECT greatest(0, j.head - c.position) FROM journal_state j, journal_consumer c
                          WHERE c.name = 'webhooks'), 0) AS behind,
                clock_timestamp() AS database_now";

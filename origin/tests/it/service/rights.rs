@@ -20,7 +20,7 @@ const PASSWORD: &str = "of-these-tests";
 const DENIED: &str = "42501";
 
 /// Tables that the reading role must not read: they concern callers or what is sent to them, or are the service's own workings.
-const PRIVATE: [&str; 37] = [
+const PRIVATE: [&str; 38] = [
     "_sqlx_migrations",
     "api_key",
     "decision",
@@ -54,6 +54,7 @@ const PRIVATE: [&str; 37] = [
     "webhook_creation",
     "webhook_delivery",
     "webhook_event",
+    "webhook_event_lease",
     "webhook_lease",
     "webhook_removed",
     "webhook_subscription",

@@ -196,7 +196,10 @@ async fn racing_processes_fan_each_event_out_once() {
         racing.spawn(async move { Ok::<_, StoreError>(fanout::step(&db, now, Capacity::whole(4)).await?.enqueued) });
     }
     let enqueued: u64 = racing.join_all().await.into_iter().map(Result::unwrap).sum();
-    assert_eq!((enqueued, world.count("select count(*) from webhook_delivery").await), (60, 60));
+    let waiting = world.count("select count(*) from webhook_delivery").await;
+    let leased = world.count("select sum(cardinality(deliveries))::bigint from webhook_event_lease").await;
+    assert_eq!((enqueued, waiting + leased), (60, 60));
+    assert!(leased >= 4, "{leased}");
 }
 
 #[tokio::test]

@@ -14,8 +14,10 @@ async fn step_and_die(world: &World, deliveries: u32) -> Step {
 }
 
 async fn leases_end(world: &World) {
-    let sql = "update webhook_lease set until = clock_timestamp() - interval '1 second'";
-    sqlx::query(sql).execute(&world.app().db.pool).await.unwrap();
+    for table in ["webhook_lease", "webhook_event_lease"] {
+        let sql = format!("update {table} set until = clock_timestamp() - interval '1 second'");
+        sqlx::query(&sql).execute(&world.app().db.pool).await.unwrap();
+    }
 }
 
 #[tokio::test]
@@ -51,7 +53,11 @@ async fn an_event_is_sent_without_a_claim_and_each_receiver_gets_it_once() {
     }
     deliveries.stop().await;
     jobs.stop().await;
-    assert_eq!(world.count("select count(*) from webhook_lease").await, 0);
+    for table in ["webhook_lease", "webhook_event_lease"] {
+        assert_eq!(world.count(&format!("select count(*) from {table}")).await, 0, "{table}");
+    }
+    // Each delivery was written once, with its result.
+    assert_eq!(world.count("select pg_stat_get_xact_tuples_updated('webhook_delivery'::regclass)").await, 0);
     assert_eq!(receivers.map(|receiver| receiver.seen().len()), [5, 5]);
 }
 

@@ -229,6 +229,7 @@ async fn end_old_leases(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     for (table, end) in [
         ("stream_process", "alive_until"),
         ("webhook_lease", "until"),
+        ("webhook_event_lease", "until"),
         ("edge_outbox", "not_before"),
         ("edge_tag_message", "not_before"),
     ] {

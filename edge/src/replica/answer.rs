@@ -94,7 +94,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             if self.isolate.replica.borrow().lacks(families) {
                 return None;
             }
-            if let Some(held) = self.held_in(asked, &[Condition::Fresh]) {
+            if let Some(held) = self.held_in(asked, families, &[Condition::Fresh]) {
                 return self.with_model(asked, held);
             }
             self.begin_refresh();
@@ -119,9 +119,9 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
     }
 
-    /// The rows held, if they are in one of these conditions for the request's route.
-    fn held_in(&self, asked: &OriginRequest, wanted: &[Condition]) -> Option<Rc<Held>> {
-        let held = self.isolate.replica.borrow().held().map(Rc::clone)?;
+    /// The rows held, if they have these families and are in one of these conditions for the request's route.
+    fn held_in(&self, asked: &OriginRequest, families: Families, wanted: &[Condition]) -> Option<Rc<Held>> {
+        let held = self.isolate.replica.borrow().held_with(families).map(Rc::clone)?;
         wanted.contains(&held.condition(asked.route, self.host.now(), &self.known(asked.route))).then_some(held)
     }
 
@@ -140,10 +140,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if !read_model::serves(asked.route.id) || !self.host.has_replica() {
             return None;
         }
-        if self.isolate.replica.borrow().lacks(read_model::families_of(asked.route.id, &asked.query)) {
-            return None;
-        }
-        let held = self.held_in(asked, &[Condition::Fresh, Condition::Stale])?;
+        let families = read_model::families_of(asked.route.id, &asked.query);
+        let held = self.held_in(asked, families, &[Condition::Fresh, Condition::Stale])?;
         let is_served = !asked.route.cache.withdrawable || held.stamp.tags.covers(&self.known(asked.route));
         self.with_model(asked, held).filter(|_| is_served)
     }

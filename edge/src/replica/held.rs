@@ -41,6 +41,8 @@ pub struct IsolateReplica {
     pub usage: Usage,
     /// The families that are not held because they do not fit.
     left_out: Families,
+    /// The families that are being fetched after those that requests wait for.
+    coming: Families,
     /// Estimated sizes of the families that are not held.
     absent: Sizes,
     reviewed_at: Option<Timestamp>,
@@ -58,6 +60,7 @@ impl Default for IsolateReplica {
             refused: 0,
             usage: Usage::default(),
             left_out: Families::NONE,
+            coming: Families::NONE,
             absent: Sizes::default(),
             reviewed_at: None,
         }
@@ -114,9 +117,34 @@ impl IsolateReplica {
         self.held.as_ref().is_some_and(|held| !stamp.tags.covers(&held.stamp.tags))
     }
 
-    /// Whether rows are held without those of one of these families.
+    /// Whether rows are held without those of one of these families, which are not coming either.
     pub fn lacks(&self, families: Families) -> bool {
-        self.held.as_ref().is_some_and(|held| !held.content.families.has_all(families))
+        self.held.as_ref().is_some_and(|held| !held.content.families.and(self.coming).has_all(families))
+    }
+
+    /// The rows held, if those of these families are among them.
+    pub fn held_with(&self, families: Families) -> Option<&Rc<Held>> {
+        self.held.as_ref().filter(|held| held.content.families.has_all(families))
+    }
+
+    /// Those of the `wanted` families that are fetched first: without rows, the ones that requests have asked for.
+    pub fn wanted_first(&self, wanted: Families) -> Families {
+        let asked = Family::ALL.into_iter().filter(|family| self.usage.of(*family) > 0).collect::<Families>();
+        if self.held.is_some() || asked.is_empty() { wanted } else { wanted.shared_with(asked.and(ALWAYS)) }
+    }
+
+    /// Notes the families that are fetched after the others.
+    pub fn begin_coming(&mut self, families: Families) {
+        self.coming = families;
+    }
+
+    /// Notes that no family is being fetched any more. What is still missing is considered again with the next update.
+    pub fn end_coming(&mut self) {
+        let coming = core::mem::replace(&mut self.coming, Families::NONE);
+        if self.lacks(coming) {
+            self.left_out = self.left_out.and(coming);
+            self.reviewed_at = None;
+        }
     }
 
     /// Estimated bytes in memory of each family.
@@ -218,7 +246,7 @@ impl IsolateReplica {
         if !is_same {
             return Err(Fault::Older);
         }
-        self.left_out = Families::ALL.without(next.content.families);
+        self.left_out = Families::ALL.without(next.content.families.and(self.coming));
         self.held = Some(Rc::new(next));
         Ok(())
     }

@@ -200,10 +200,13 @@ impl<S: ReplicaSource> Refresh<'_, S> {
         };
         let carried = opened.carried(self.isolate.replica.borrow().content());
         self.segments.borrow_mut().expect(manifest);
-        if let Err(fault) = self.fetch(probes(manifest, Families::ALL.without(carried)), carried.is_empty()).await? {
-            return Ok(Err(fault));
+        if self.segments.borrow().needs_dictionary(manifest) {
+            let probes = probes(manifest, Families::ALL.without(carried));
+            if let Err(fault) = self.fetch(probes, carried.is_empty()).await? {
+                return Ok(Err(fault));
+            }
+            self.pack(manifest).await;
         }
-        self.pack(manifest).await;
         let estimate = |family| self.segments.borrow().estimate(manifest, family);
         let wanted = match self.isolate.replica.borrow_mut().wanted(estimate, carried) {
             Ok(wanted) => wanted,
@@ -212,17 +215,42 @@ impl<S: ReplicaSource> Refresh<'_, S> {
         if carried.is_empty() {
             self.isolate.replica.borrow_mut().make_room(wanted);
         }
-        let names = wanted.without(carried).iter().flat_map(|family| manifest.of(family));
-        if let Err(fault) = self.fetch(names, carried.is_empty()).await? {
-            return Ok(Err(fault));
-        }
-        let taken = self.take(&opened, wanted, confirmed_at).await;
+        let taken = self.take_whole(&opened, manifest, (wanted, carried), confirmed_at).await;
+        self.isolate.replica.borrow_mut().end_coming();
+        let taken = taken?;
         if taken.is_ok() && carried.is_empty() {
             let sizes = self.isolate.replica.borrow().sizes();
             let head = kept::Head { confirmed_at, sizes, parts: self.parts.get(), update: bytes };
             self.source.store(kept::HEAD, head.encode()).await;
         }
         Ok(taken)
+    }
+
+    /// Fetches the segments of the `wanted` families, except the `carried` ones, and takes them. An isolate without rows first takes the families
+    /// that requests wait for.
+    async fn take_whole(
+        &self,
+        opened: &Opened,
+        manifest: &Manifest,
+        (wanted, carried): (Families, Families),
+        confirmed_at: Timestamp,
+    ) -> Result<Result<(), Fault>, Unreachable> {
+        let first = self.isolate.replica.borrow().wanted_first(wanted);
+        if first != wanted {
+            let names = first.iter().flat_map(|family| manifest.of(family));
+            if let Err(fault) = self.fetch(names, true).await? {
+                return Ok(Err(fault));
+            }
+            self.isolate.replica.borrow_mut().begin_coming(wanted.without(first));
+            if let Err(fault) = self.take(opened, first, confirmed_at).await {
+                return Ok(Err(fault));
+            }
+        }
+        let names = wanted.without(carried).iter().flat_map(|family| manifest.of(family));
+        if let Err(fault) = self.fetch(names, carried.is_empty()).await? {
+            return Ok(Err(fault));
+        }
+        Ok(self.take(opened, wanted, confirmed_at).await)
     }
 
     /// Fetches segments that are not there, and with `is_kept` stores them in the data centre's cache. Bytes that are not what their name says are
@@ -325,7 +353,7 @@ impl<S: ReplicaSource> Refresh<'_, S> {
             for (name, bytes) in segments.into_iter().filter(|(name, _)| names.contains(name)) {
                 self.unpack(name, bytes).await?;
             }
-            // The first part has segments of every family.
+            // The first part has segments of the families whose rows are packed.
             self.pack(manifest).await;
             self.check_size()?;
         }

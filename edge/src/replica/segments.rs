@@ -91,10 +91,18 @@ impl Segments {
         self.pack_above(MAX_PLAIN_BYTES, manifest, pace).await;
     }
 
+    /// Whether the rows of `manifest` would take too much memory as they travel, and no dictionary exists yet.
+    pub fn needs_dictionary(&self, manifest: &Manifest) -> bool {
+        self.would_exceed(MAX_PLAIN_BYTES, manifest)
+    }
+
+    fn would_exceed(&self, max_plain: usize, manifest: &Manifest) -> bool {
+        let plain = Family::ALL.into_iter().map(|family| self.estimate(manifest, family));
+        self.dictionary.is_none() && plain.fold(0, usize::saturating_add) > max_plain
+    }
+
     async fn pack_above(&mut self, max_plain: usize, manifest: &Manifest, pace: &Pace<'_>) {
-        let plain =
-            Family::ALL.into_iter().map(|family| self.estimate(manifest, family)).fold(0, usize::saturating_add);
-        if self.dictionary.is_some() || plain <= max_plain {
+        if !self.would_exceed(max_plain, manifest) {
             return;
         }
         let names: Vec<SegmentName> = self.packed.iter().filter(|name| self.rows.contains_key(name)).copied().collect();
@@ -148,9 +156,9 @@ impl Segments {
     }
 }
 
-/// The segments of these families that are fetched first, to make a dictionary: some of each, spread evenly.
+/// The segments of these families that are fetched first, to make a dictionary: some of each whose rows are packed, spread evenly.
 pub fn probes(manifest: &Manifest, families: Families) -> impl Iterator<Item = &SegmentName> + Clone {
-    let families: Vec<Family> = families.iter().collect();
+    let families: Vec<Family> = families.shared_with(PACKED).iter().collect();
     families.into_iter().flat_map(|family| {
         let names = manifest.of(family);
         names.iter().step_by(names.len().div_ceil(PROBES).max(1))

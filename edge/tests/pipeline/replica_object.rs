@@ -41,6 +41,8 @@ pub struct ReplicaObject {
     pub holder: RefCell<Holder>,
     /// Number of segments that the isolate fetched.
     pub fetched: Cell<usize>,
+    /// Number of further questions for segments that are answered.
+    pub answers_left: Cell<usize>,
     /// Changes the updates on their way to the isolate.
     pub tampering: RefCell<Option<Tampering>>,
     /// Changes the segments on their way to the isolate, that many times.
@@ -78,6 +80,7 @@ impl ReplicaObject {
             pauses_last: Cell::default(),
             holder: RefCell::default(),
             fetched: Cell::default(),
+            answers_left: Cell::new(usize::MAX),
             tampering: RefCell::default(),
             wrong_segments: Cell::default(),
             out: RefCell::default(),
@@ -183,6 +186,8 @@ impl ReplicaSource for World {
     }
 
     async fn segments(&self, names: &[SegmentName]) -> Result<Vec<u8>, Unreachable> {
+        let left = self.replica.answers_left.get();
+        self.replica.answers_left.set(left.checked_sub(1).ok_or_else(|| Unreachable("no answer".to_owned()))?);
         self.replica.fetched.set(self.replica.fetched.get() + names.len());
         let mut body = Vec::new();
         for name in names {

@@ -7,7 +7,7 @@ use crate::replica_families::feed;
 use crate::world::*;
 use rds_edge::replica::refresh::{begin_due, refresh};
 use rds_shared::access::link::{ORIGIN, TAG_INVALIDATION_PATH};
-use rds_shared::replica::Family;
+use rds_shared::replica::{Families, Family};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -59,6 +59,39 @@ fn while_rows_are_loaded_requests_go_to_the_origin_after_their_patience_and_late
     assert!((1..=1_010).contains(&waited[0]), "{waited:?} ms");
     assert!(waited[1..].iter().all(|millis| *millis == 0), "{waited:?} ms");
     assert_eq!(seen(&read(&world, LIST)), ("MISS", Some(2)));
+}
+
+#[test]
+fn a_new_isolate_answers_from_the_rows_that_are_asked_for_before_it_has_the_others() {
+    let world = large();
+    world.isolate.replica.borrow_mut().usage.note(Families::of(&[Family::Vaults]), world.now());
+    let (mut early, mut left_out) = (0, Families::NONE);
+    let pauses = update(&world, |pause| {
+        if seen(&read(&world, &page(pause))) == ("MISS", Some(2)) {
+            assert_eq!(text(&read(&world, &format!("/v1/oracle?limit={pause}"))), BY_ORIGIN);
+            early += 1;
+            left_out = left_out.and(world.isolate.replica.borrow().left_out());
+        }
+    });
+    assert!(early > 0 && early < pauses, "in {early} of {pauses} pauses");
+    assert!(left_out.is_empty(), "{left_out:?}: the others are on their way");
+    assert!(text(&read(&world, "/v1/oracle?limit=50")).contains("\"total\":4000"));
+}
+
+#[test]
+fn rows_that_could_not_be_fetched_after_the_others_come_with_the_next_update() {
+    let world = large();
+    world.isolate.replica.borrow_mut().usage.note(Families::of(&[Family::Vaults]), world.now());
+    world.replica.answers_left.set(1);
+    update(&world, |_| ());
+    assert_eq!(seen(&read(&world, LIST)), ("MISS", Some(2)), "the rows that were asked for are here");
+    assert_eq!(text(&read(&world, "/v1/oracle?limit=50")), BY_ORIGIN);
+    assert!(world.isolate.replica.borrow().left_out().has(Family::Feeds));
+    world.replica.answers_left.set(usize::MAX);
+    world.pass_seconds(6);
+    update(&world, |_| ());
+    assert!(text(&read(&world, "/v1/oracle?limit=49")).contains("\"total\":4000"));
+    assert!(world.isolate.replica.borrow().left_out().is_empty());
 }
 
 #[test]

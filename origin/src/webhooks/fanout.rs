@@ -17,7 +17,7 @@ use rds_shared::push::delivery::{Envelope, EventId};
 use rds_shared::push::event_type::EventType;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
-use rds_store::webhooks::deliveries::{Capacity, Claimed};
+use rds_store::webhooks::deliveries::{Capacity, Claimed, plan_once};
 use rds_store::webhooks::fanout as table;
 use rds_store::webhooks::fanout::{OfVersion, Operation, OutboundEvent, Wanted};
 use rds_store::{Db, StoreError};
@@ -65,6 +65,7 @@ pub async fn step(db: &Db, now: Timestamp, capacity: Capacity) -> Result<Step, S
             if head <= after {
                 return Ok(Step::default());
             }
+            plan_once(tx).await?;
             let Wanted { mut families, baskets } = table::wanted(tx).await?;
             if baskets {
                 families.extend(EventType::BASKET.map(|event_type| event_type.as_str().to_owned()));

@@ -171,11 +171,11 @@ impl Ended {
         }
         let held = event_leases::release(tx, &leases).await?;
         let broken: Vec<FirstLease> =
-            self.broken_firsts.iter().filter(|lease| held.contains(&lease.event)).copied().collect();
+            self.broken_firsts.iter().filter(|lease| held.contains(&lease.delivery)).copied().collect();
         if !broken.is_empty() {
             event_leases::postpone(tx, &broken).await?;
         }
-        let made: Vec<_> = self.firsts.iter().filter(|(lease, _)| held.contains(&lease.event)).copied().collect();
+        let made: Vec<_> = self.firsts.iter().filter(|(lease, _)| held.contains(&lease.delivery)).copied().collect();
         if made.is_empty() {
             return Ok(Vec::new());
         }

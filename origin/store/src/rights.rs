@@ -164,12 +164,29 @@ async fn needed_to_serve(tx: &mut Tx<'_>) -> Result<Vec<Needed>, StoreError> {
                 || CASE WHEN c.relname = ANY($1) THEN ARRAY['DELETE'] ELSE '{}' END
                 || CASE WHEN c.relname = ANY($2) THEN ARRAY['TRUNCATE'] ELSE '{}' END) AS r (name)
             WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
+              AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
             UNION ALL
             SELECT 'FUNCTION', p.oid::regprocedure::text, 'EXECUTE', has_function_privilege(p.oid, 'EXECUTE')
-            FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace AND p.prosecdef)
+            FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace AND p.prosecdef
+              AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e'))
         SELECT kind, object, string_agg(name, ', ') AS rights, coalesce(string_agg(name, ', ') FILTER (WHERE NOT held), '') AS missing
         FROM needed GROUP BY kind, object ORDER BY kind DESC, object";
     Ok(sqlx::query_as(sql).bind(&DELETED_FROM[..]).bind(&EMPTIED[..]).fetch_all(&mut **tx).await?)
+}
+
+/// The tables, sequences and functions of the schema, as lists for SQL that begin with their kind. What belongs to an extension is left out: its
+/// owner is whoever installed the extension.
+async fn objects(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
+    let sql = "
+        -- objects_of_the_schema
+        WITH object AS (
+            SELECT c.oid, CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind, c.oid::regclass::text AS name
+            FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+            UNION ALL
+            SELECT p.oid, 'ROUTINE', p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace)
+        SELECT kind || ' ' || string_agg(name, ', ') FROM object o
+        WHERE NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = o.oid AND d.deptype = 'e') GROUP BY kind";
+    Ok(sqlx::query_scalar(sql).fetch_all(&mut **tx).await?)
 }
 
 /// Gives the two roles their rights, and takes every other right on tables, sequences and functions from them. A role that does not exist, or
@@ -186,10 +203,10 @@ pub async fn grant(db: &Db, serve: &str, read: &str) -> Result<Vec<String>, Stor
         SELECT rolname, quote_ident(rolname), quote_ident(current_schema()) FROM pg_roles
         WHERE rolname = ANY($1) AND rolname <> current_user AND NOT rolsuper ORDER BY rolname DESC";
     let roles: Vec<(String, String, String)> = sqlx::query_as(sql).bind(&[serve, read][..]).fetch_all(&mut *tx).await?;
+    let objects = objects(&mut tx).await?;
     for (name, role, schema) in &roles {
-        let mut changes: Vec<String> = ["TABLES", "SEQUENCES", "ROUTINES"]
-            .map(|kind| format!("REVOKE ALL ON ALL {kind} IN SCHEMA {schema} FROM {role}"))
-            .into();
+        let mut changes: Vec<String> =
+            objects.iter().map(|objects| format!("REVOKE ALL ON {objects} FROM {role}")).collect();
         if name == serve {
             let needed = needed_to_serve(&mut tx).await?;
             changes.extend(

@@ -102,10 +102,12 @@ pub struct Claimed {
     pub is_failing: bool,
 }
 
-/// Makes this transaction's plans count leases with plain index scans, which skip the entries of deleted leases the next time; a bitmap scan
-/// never does. Each lease lives for milliseconds, and without statistics the planner would choose bitmap scans.
-pub async fn use_plain_scans(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    sqlx::query("SET LOCAL enable_bitmapscan = off").execute(&mut **tx).await?;
+/// How this transaction's statements are planned: once for all parameters, because planning the statements of a step takes as long as running them;
+/// and with plain index scans, which skip the entries of deleted leases the next time, as a bitmap scan never does. Each lease lives for
+/// milliseconds, and without statistics the planner would choose bitmap scans.
+pub async fn plan_once(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let sql = "/* plan_webhooks_once */ SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('enable_bitmapscan', 'off', TRUE)";
+    sqlx::query(sql).execute(&mut **tx).await?;
     Ok(())
 }
 
@@ -116,7 +118,7 @@ pub async fn use_plain_scans(tx: &mut Tx<'_>) -> Result<(), StoreError> {
 pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, capacity: Capacity) -> Result<Vec<Claimed>, StoreError> {
     // The recursion jumps from one subscription with pending deliveries to the next, regardless of the number of deliveries of each. Leases
     // are counted up to the highest limit of a subscription.
-    use_plain_scans(tx).await?;
+    plan_once(tx).await?;
     event_leases::return_ended(tx).await?;
     let ready = format!("
         -- webhooks_with_due_deliveries

@@ -1,13 +1,14 @@
 //! Leases of events: the first deliveries of an event that one process makes at once.
 //!
 //! Such a delivery has no row until its first attempt has a result. The lease of its event names the deliveries that are still
-//! without one; lists show them as pending. When a lease ends, because its process died or lost the database, they become rows.
+//! without one; lists show them as pending. When a lease ends, because its process died or lost the database, they become rows. So a delivery is
+//! named by its event's lease or has a row, and never both.
 //!
 //! Lock order: subscriptions, then leases of events, then deliveries.
 
 use crate::decode::{Joined, OuterJoined};
 use crate::webhooks::SealedSecrets;
-use crate::webhooks::deliveries::{AttemptResult, Capacity, FAULT_PAUSE_SECONDS, LEASE_SECONDS, use_plain_scans};
+use crate::webhooks::deliveries::{AttemptResult, Capacity, FAULT_PAUSE_SECONDS, LEASE_SECONDS};
 use crate::webhooks::fanout::OutboundEvent;
 use crate::{At, StoreError, Tx};
 use rds_shared::wire::Timestamp;
@@ -60,7 +61,6 @@ pub(super) async fn fan_out(
         #[sqlx(flatten)]
         leased: Joined<Leased>,
     }
-    use_plain_scans(tx).await?;
     let of_version: Vec<_> =
         events.iter().filter_map(|(id, event)| event.version.as_ref().map(|version| (*id, version))).collect();
     // The number of leases is only needed up to the limit.
@@ -91,7 +91,7 @@ pub(super) async fn fan_out(
             ORDER BY pair.event, s.id LIMIT $8
             FOR NO KEY UPDATE OF s SKIP LOCKED
         ), numbered AS MATERIALIZED (
-            SELECT given.*, nextval(pg_get_serial_sequence('webhook_delivery', 'id')) AS delivery FROM given
+            SELECT given.*, nextval('webhook_delivery_id_seq') AS delivery FROM given
         ), waiting AS (
             INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
             SELECT pair.subscription_id, pair.event, 'pending', 1, $6, $6 FROM pair
@@ -143,7 +143,7 @@ impl FirstLease {
     }
 }
 
-/// Takes the deliveries out of the leases of their events; returns the events whose lease this process still has.
+/// Takes the deliveries out of the leases of their events; returns those that this process still had.
 pub async fn release(tx: &mut Tx<'_>, leases: &[FirstLease]) -> Result<BTreeSet<i64>, StoreError> {
     let sql = "
         -- release_webhook_event_leases
@@ -151,7 +151,7 @@ pub async fn release(tx: &mut Tx<'_>, leases: &[FirstLease]) -> Result<BTreeSet<
             SELECT event, token, array_agg(delivery) AS deliveries
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS e (event, token, delivery) GROUP BY event, token
         ), held AS MATERIALIZED (
-            SELECT l.event, ended.deliveries, l.deliveries <@ ended.deliveries AS is_over
+            SELECT l.event, ended.deliveries, l.deliveries AS leased, l.deliveries <@ ended.deliveries AS is_over
             FROM webhook_event_lease l JOIN ended ON ended.event = l.event AND ended.token = l.token
             ORDER BY l.event FOR UPDATE OF l
         ), over AS (
@@ -163,7 +163,7 @@ pub async fn release(tx: &mut Tx<'_>, leases: &[FirstLease]) -> Result<BTreeSet<
                 FROM unnest(l.deliveries, l.subscriptions) AS u (delivery, subscription_id) WHERE u.delivery <> ALL (held.deliveries))
             FROM held WHERE l.event = held.event AND NOT held.is_over
         )
-        SELECT event FROM held";
+        SELECT unnest(leased) FROM held INTERSECT SELECT unnest(deliveries) FROM held";
     let held: Vec<i64> = sqlx::query_scalar(sql)
         .bind(FirstLease::column(leases, |lease| lease.event)) // $1
         .bind(FirstLease::column(leases, |lease| lease.token))
@@ -173,8 +173,8 @@ pub async fn release(tx: &mut Tx<'_>, leases: &[FirstLease]) -> Result<BTreeSet<
     Ok(held.into_iter().collect())
 }
 
-/// Inserts deliveries with the results of their first attempts. Returns those that are new: a delivery whose subscription was removed is not, nor
-/// one that was inserted before.
+/// Inserts deliveries that were [released](release), with the results of their first attempts. Returns their ids, without those whose subscription
+/// was removed.
 pub async fn insert(
     tx: &mut Tx<'_>,
     made: &[(FirstLease, AttemptResult)],
@@ -191,7 +191,6 @@ pub async fn insert(
             SELECT m.id, s.id, m.event, m.state, m.attempt, coalesce(m.due, m.enqueued), m.enqueued, CASE WHEN m.due IS NULL THEN $11::timestamptz END
             FROM made m JOIN webhook_subscription s ON s.id = m.subscription_id
             ORDER BY m.id
-            ON CONFLICT (event, subscription_id) DO NOTHING
             RETURNING id
         ), attempts AS (
             INSERT INTO webhook_attempt (delivery_id, lease_token, attempt, ended_at, duration_ms, failure, http_status)
@@ -218,7 +217,7 @@ pub async fn insert(
     Ok(rows.into_iter().collect())
 }
 
-/// Makes deliveries whose first attempt ended with an internal error pending, and postpones them. The attempt is not used up.
+/// Makes deliveries that were [released](release), whose first attempt ended with an internal error, pending, and postpones them. The attempt is not used up.
 pub async fn postpone(tx: &mut Tx<'_>, leases: &[FirstLease]) -> Result<(), StoreError> {
     let sql = "
         -- postpone_first_webhook_deliveries
@@ -228,7 +227,6 @@ pub async fn postpone(tx: &mut Tx<'_>, leases: &[FirstLease]) -> Result<(), Stor
             FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $5::bigint[]) AS n (event, subscription_id, enqueued, id)
             JOIN webhook_subscription s ON s.id = n.subscription_id
             ORDER BY n.id
-            ON CONFLICT (event, subscription_id) DO NOTHING
             RETURNING id, subscription_id
         )
         INSERT INTO webhook_lease (delivery_id, subscription_id, token, until, resting)
@@ -258,7 +256,6 @@ pub(super) async fn return_ended(tx: &mut Tx<'_>) -> Result<(), StoreError> {
             FROM ended CROSS JOIN unnest(ended.deliveries, ended.subscriptions) AS u (id, subscription_id)
             JOIN webhook_subscription s ON s.id = u.subscription_id
             ORDER BY u.id
-            ON CONFLICT (event, subscription_id) DO NOTHING
             RETURNING id, subscription_id
         )
         INSERT INTO webhook_lease (delivery_id, subscription_id, token, until)

@@ -64,7 +64,9 @@ pub async fn prune_removed(db: &Db) -> Result<u64, StoreError> {
     let sql = "
         -- prune_removed_webhooks
         DELETE FROM webhook_delivery WHERE id IN (
-            SELECT d.id FROM webhook_removed r JOIN webhook_delivery d ON d.subscription_id = r.subscription_id LIMIT $1)";
+            SELECT d.id FROM webhook_removed r CROSS JOIN LATERAL (
+                SELECT d.id FROM webhook_delivery d WHERE d.subscription_id = r.subscription_id ORDER BY d.id DESC LIMIT $1) AS d
+            LIMIT $1)";
     let deleted = sqlx::query(sql).bind(MAX_ROWS).execute(&db.pool).await?.rows_affected();
     if deleted == 0 {
         let sql = "DELETE FROM webhook_removed WHERE removed_at < clock_timestamp() - interval '1 hour'";

@@ -191,6 +191,16 @@ async fn three_roles_migrate_serve_and_read_an_empty_database() {
     here.remove(true).await;
 }
 
+#[tokio::test]
+async fn an_extension_of_the_administrator_is_left_alone() {
+    let here = Installation::empty().await;
+    here.as_administrator().await.execute("CREATE EXTENSION pg_stat_statements SCHEMA public").await.unwrap();
+    assert!(here.migrate().await.contains("rights granted to"));
+    let line = here.doctor(&here.url("serve")).await;
+    assert!(line.starts_with("ok") && line.contains("and no others"), "{line}");
+    here.remove(true).await;
+}
+
 async fn serving_can_do_what_serving_does(here: &Installation) {
     // Each statement is explained, which checks the rights but changes nothing.
     let mut serve = here.connected_as("serve").await;

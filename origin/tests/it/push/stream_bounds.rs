@@ -148,7 +148,8 @@ async fn a_client_with_a_revoked_key_gets_nothing_more_however_slowly_it_reads()
     let key = key(&test).await;
     let mut slow = Ask { receive_buffer: 4_096, ..Ask::with(&key) }.opened(&serving).await;
     let text = "x".repeat(20_000);
-    published(&test, (0..200).map(|_| &text)).await;
+    // Fewer than make the queue overflow, which would end the stream first if the revocation came late.
+    published(&test, (0..90).map(|_| &text)).await;
     rds_origin::keys::revoke(&test.app.db, &test.app.clock, key.id).await.unwrap();
     eventually("the revocation is noticed", async || test.app.streams.meters.revoked.load(Relaxed) == 1).await;
     let frames = slow.all().await;

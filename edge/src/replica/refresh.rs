@@ -1,7 +1,8 @@
 //! How an isolate asks for an update of its rows, and takes the answer.
 //!
 //! One question is out at a time. Its answer is plain data in the isolate, for which requests wait with timers of their own. After a
-//! failed question the next ones are asked in the background, a second apart, and no request waits for them.
+//! failed question the next ones are asked in the background, a second apart, and no request waits for them. A new isolate takes the
+//! families that requests wait for before it fetches the others (`edge/tests/pipeline/replica_pieces.rs`).
 
 use super::documents::{Fault, Opened, OpenedStep};
 use super::held::{Held, IsolateReplica};

@@ -59,7 +59,10 @@ async fn a_delivery_is_written_with_the_result_of_its_first_attempt() {
         [&again["status"], &again["attempt"], &again["response_status"], &again["next_attempt_at"]],
         [&json!("pending"), &json!(2), &json!(500), &json!("2026-11-21T00:00:13.000Z")]
     );
-    assert_eq!((world.subscription(good).await["failure_count"].clone(), rows(&world, "webhook_attempt").await), (json!(0), 2));
+    assert_eq!(
+        (world.subscription(good).await["failure_count"].clone(), rows(&world, "webhook_attempt").await),
+        (json!(0), 2)
+    );
     assert_eq!(world.subscription(bad).await["failure_count"], 1);
     assert_eq!((rows(&world, "webhook_event_lease").await, rows(&world, "webhook_lease").await), (0, 0));
     world.pass(10);
@@ -78,7 +81,11 @@ async fn only_those_without_a_result_are_made_again_when_the_process_dies() {
     let mut all = leased(&world, "one", 8).await;
     let dying = all.split_off(1);
     assert_eq!(make(&world, all).await, 1);
-    assert_eq!((rows(&world, "webhook_event_lease").await, world.deliver().await), (1, 0), "the others are still leased");
+    assert_eq!(
+        (rows(&world, "webhook_event_lease").await, world.deliver().await),
+        (1, 0),
+        "the others are still leased"
+    );
     leases_end(&world).await;
     assert_eq!(world.deliver().await, 2);
     for (id, receiver) in &subscribed {
@@ -107,7 +114,10 @@ async fn w18_a_worker_that_comes_back_late_is_fenced_out() {
     assert_eq!(late.await.unwrap(), 1);
     let row = &world.deliveries(id).await[0];
     assert_eq!((&row["status"], &row["response_status"]), (&json!("delivered"), &json!(200)));
-    assert_eq!((world.subscription(id).await["failure_count"].clone(), rows(&world, "webhook_attempt").await), (json!(0), 1));
+    assert_eq!(
+        (world.subscription(id).await["failure_count"].clone(), rows(&world, "webhook_attempt").await),
+        (json!(0), 1)
+    );
 }
 
 /// W13: a subscription that is deleted during an attempt gets no further attempt, and leaves nothing behind.
@@ -140,7 +150,10 @@ async fn an_internal_fault_uses_no_attempt_and_is_made_again_after_a_pause() {
     let claimed = leased(&world, "ours", 8).await;
     assert_eq!(make(&world, claimed).await, 1);
     let row = world.deliveries(id).await.remove(0);
-    assert_eq!((&row["status"], &row["attempt"], &row["last_attempt_at"]), (&json!("pending"), &json!(1), &json!(null)));
+    assert_eq!(
+        (&row["status"], &row["attempt"], &row["last_attempt_at"]),
+        (&json!("pending"), &json!(1), &json!(null))
+    );
     assert_eq!(world.subscription(id).await["failure_count"], 0);
     assert_eq!(world.deliver().await, 0, "it rests");
     sqlx::query("update webhook_lease set until = clock_timestamp()").execute(&world.app().db.pool).await.unwrap();
@@ -164,7 +177,10 @@ async fn a_claim_counts_the_first_attempts_that_are_under_way() {
     assert_eq!((world.deliver().await, world.deliver().await), (8, 5));
     let titles = |from: usize| -> Vec<String> {
         let told = |seen: &crate::support::receiver::Seen| {
-            serde_json::from_slice::<serde_json::Value>(&seen.body).unwrap()["data"]["title"].as_str().unwrap().to_owned()
+            serde_json::from_slice::<serde_json::Value>(&seen.body).unwrap()["data"]["title"]
+                .as_str()
+                .unwrap()
+                .to_owned()
         };
         let mut titles: Vec<String> = receiver.seen()[from..].iter().map(told).collect();
         titles.sort_unstable();

@@ -164,11 +164,11 @@ async fn needed_to_serve(tx: &mut Tx<'_>) -> Result<Vec<Needed>, StoreError> {
                 || CASE WHEN c.relname = ANY($1) THEN ARRAY['DELETE'] ELSE '{}' END
                 || CASE WHEN c.relname = ANY($2) THEN ARRAY['TRUNCATE'] ELSE '{}' END) AS r (name)
             WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
-              AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+              AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
             UNION ALL
             SELECT 'FUNCTION', p.oid::regprocedure::text, 'EXECUTE', has_function_privilege(p.oid, 'EXECUTE')
             FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace AND p.prosecdef
-              AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e'))
+              AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'))
         SELECT kind, object, string_agg(name, ', ') AS rights, coalesce(string_agg(name, ', ') FILTER (WHERE NOT held), '') AS missing
         FROM needed GROUP BY kind, object ORDER BY kind DESC, object";
     Ok(sqlx::query_as(sql).bind(&DELETED_FROM[..]).bind(&EMPTIED[..]).fetch_all(&mut **tx).await?)
@@ -180,12 +180,12 @@ async fn objects(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
     let sql = "
         -- objects_of_the_schema
         WITH object AS (
-            SELECT c.oid, CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind, c.oid::regclass::text AS name
+            SELECT c.tableoid, c.oid, CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind, c.oid::regclass::text AS name
             FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
             UNION ALL
-            SELECT p.oid, 'ROUTINE', p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace)
+            SELECT p.tableoid, p.oid, 'ROUTINE', p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace)
         SELECT kind || ' ' || string_agg(name, ', ') FROM object o
-        WHERE NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = o.oid AND d.deptype = 'e') GROUP BY kind";
+        WHERE NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = o.tableoid AND d.objid = o.oid AND d.deptype = 'e') GROUP BY kind";
     Ok(sqlx::query_scalar(sql).fetch_all(&mut **tx).await?)
 }
 

@@ -117,7 +117,7 @@ impl IsolateReplica {
         self.held.as_ref().is_some_and(|held| !stamp.tags.covers(&held.stamp.tags))
     }
 
-    /// Whether rows are held without those of one of these families, which are not coming either.
+    /// Whether rows are held, but of one of these families none are held or on their way.
     pub fn lacks(&self, families: Families) -> bool {
         self.held.as_ref().is_some_and(|held| !held.content.families.and(self.coming).has_all(families))
     }
@@ -127,7 +127,7 @@ impl IsolateReplica {
         self.held.as_ref().filter(|held| held.content.families.has_all(families))
     }
 
-    /// Those of the `wanted` families that are fetched first: without rows, the ones that requests have asked for.
+    /// Those of the `wanted` families that are fetched first. An isolate that holds no rows begins with the families that requests have asked for.
     pub fn wanted_first(&self, wanted: Families) -> Families {
         let asked = Family::ALL.into_iter().filter(|family| self.usage.of(*family) > 0).collect::<Families>();
         if self.held.is_some() || asked.is_empty() { wanted } else { wanted.shared_with(asked.and(ALWAYS)) }

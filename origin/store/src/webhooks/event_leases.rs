@@ -15,14 +15,14 @@ use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 use std::collections::BTreeSet;
 
-/// The subscriptions that attempts of this transaction occupy, with their number. A further common table expression of a query.
+/// A common table expression `busy`: how many first attempts of each subscription are under way, over all processes.
 pub(super) const BUSY: &str = "
     busy AS MATERIALIZED (
         SELECT u.subscription_id, count(*) AS n FROM webhook_event_lease l CROSS JOIN unnest(l.subscriptions) AS u (subscription_id)
         WHERE l.until > clock_timestamp() GROUP BY u.subscription_id
     )";
 
-/// Maximum leases that are ended by one call.
+/// Maximum leases whose deliveries one call makes pending.
 const MAX_ENDED: i64 = 100;
 
 /// A delivery that this process makes at once.

@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const ending = (ended) => (Number.isFinite(ended) ? ended : null);
+/** An instant as the checker reads it; null if the end is not known. */
+export const ending = (ended) => (Number.isFinite(ended) ? ended : null);
 
 /** The journal as a log: each committed operation with the sequence number under which a client was shown it. */
 export function ofJournal(clients, committed) {

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Dice } from '../campaign/dice.mjs';
 import { Endpoints } from '../campaign/endpoints.mjs';
+import { judged } from '../campaign/histories.mjs';
 import { Client } from '../campaign/streams.mjs';
 import * as pushed from '../campaign/verdict.mjs';
 import { bearer, mint, verb } from '../operator.mjs';
@@ -18,6 +19,7 @@ import { request, uncachedTarget, until } from '../stack.mjs';
 import { Crowd, MeteredCaller, Reader, Revoked, Stranger } from './callers.mjs';
 import { faultsOf } from './faults.mjs';
 import { Answers, Written, grouped } from './record.mjs';
+import { AcknowledgementWatch, ofStates } from './registers.mjs';
 import { Stack } from './stack.mjs';
 import * as verdict from './verdict.mjs';
 import { Group, Writer, lines, numberIn, statesInHistory } from './writers.mjs';
@@ -58,6 +60,7 @@ let writers = [];
 let callers = [];
 let clients = [];
 let revoked;
+let watch;
 
 async function setUp() {
   stack = await Stack.start(description, { RDS_WEBHOOK_CA: (await authority()).file, RDS_LOG: 'warn' });
@@ -96,6 +99,7 @@ async function setUp() {
   revoked = new Revoked({ ...common, dice: dice.of('revoked'), description });
   callers.push(revoked);
   for (const actor of [...writers, ...callers]) actor.start();
+  watch = new AcknowledgementWatch(stack.postgres, written);
 }
 
 /** Sends a request with the webhooks' key until it succeeds. */
@@ -315,13 +319,13 @@ before(async () => {
   for (const [place, fault] of faults.entries()) await round(place + 1, fault);
   await Promise.all(writers.map((writer) => writer.rest()));
   await awaitDeliveries();
-  await Promise.all([...callers, ...writers].map((actor) => actor.stop()));
+  await Promise.all([...callers, ...writers, watch].map((actor) => actor.stop()));
   const kinds = grouped(answers.all, ({ status, cache }) => `${status}${cache ? ` ${cache}` : ''}`);
   console.log(`${answers.all.length} answers (${[...kinds].map(([kind, of]) => `${of.length} ${kind}`).join(', ')}), ${written.committed.size} batches, ${revoked.keys.length} keys revoked`);
 }, { timeout: (240 + ROUNDS * 150) * 1000 });
 
 after(async () => {
-  for (const actor of [...writers, ...callers, ...clients]) actor.stop();
+  for (const actor of [...writers, ...callers, ...clients, watch]) actor?.stop();
   await stack?.stop();
   await endpoints?.stop();
 });
@@ -351,6 +355,9 @@ describe('after every fault of the whole stack', () => {
   test('each list shows a single state', () => expectNone(verdict.torn(answers.all)));
   test('everything shown had been written', () => expectNone([...verdict.invented(answers.all, written), ...verdict.inventedEvents(answers.all, written)]));
   test('no reader saw an older state than before, except after a restore', () => expectNone(verdict.wentBack(answers.all, restores)));
+  test('a checker that is not ours finds what each edge showed linearizable, up to the first restore', () => {
+    console.log(judged(ofStates(answers.all, written, restores)).trim());
+  });
   test('undone states are not shown after a restore', () => expectNone(verdict.undone(answers.all, restores)));
   test('each ETag belongs to one content', () => expectNone(verdict.ambiguousTags(answers.all)));
   test('every failure is reported as the interface specifies', () => expectNone(verdict.undocumented(answers.all)));

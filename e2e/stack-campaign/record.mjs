@@ -7,13 +7,19 @@ const CLOCK_FIELDS = new Set(['freshness_seconds', 'days_since_incident']);
 
 /** The states that writers sent. States of a group are numbered from 1; 0 is the initial state. */
 export class Written {
-  /** Group to `{began: Map(number → instant), told: Map(number → instant)}`; the instants of the first request and of its 200. */
+  /**
+   * Group to `{began, told, acknowledged, wanted}`. The first three are maps from a state's number to an instant: of the first request, of its
+   * 200, and of the first look at the database that found that the edge had acknowledged it. `wanted` has the tag versions that the edge must
+   * acknowledge for it.
+   */
   groups = new Map();
   /** Event title to operation, in the form that the verdict on streams and webhooks needs. */
   committed = new Map();
 
   constructor(names) {
-    for (const name of names) this.groups.set(name, { began: new Map([[0, 0]]), told: new Map([[0, 0]]) });
+    for (const name of names) {
+      this.groups.set(name, { began: new Map([[0, 0]]), told: new Map([[0, 0]]), acknowledged: new Map([[0, 0]]), wanted: new Map() });
+    }
   }
 
   begin(group, number) {
@@ -28,6 +34,21 @@ export class Written {
     told.set(number, ended);
     const title = `${group} ${number}`;
     this.committed.set(title, { title, op: 'published', family: 'event.published', vault: null, began: began.get(number), ended });
+  }
+
+  /**
+   * Notes which states the edge has acknowledged, by a look at the database that began at `began`. `tags` are `{tag, version, known}`: the
+   * committed version of each tag, and the version that the edge has acknowledged.
+   */
+  look(began, tags) {
+    for (const { told, acknowledged, wanted } of this.groups.values()) {
+      for (const [number, at] of told) {
+        if (acknowledged.has(number) || at > began) continue;
+        if (!wanted.has(number)) wanted.set(number, new Map(tags.map(({ tag, version }) => [tag, BigInt(version)])));
+        const versions = wanted.get(number);
+        if (tags.every(({ tag, known }) => BigInt(known) >= (versions.get(tag) ?? 0n))) acknowledged.set(number, performance.now());
+      }
+    }
   }
 
   /** The newest acknowledged state of a group. */

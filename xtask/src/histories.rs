@@ -9,8 +9,9 @@
 //! {"object": "the journal", "as": "log", "who": "producer 3", "write": 41, "began": 1.0, "ended": null}
 //! ```
 //!
-//! A `register` has the value that was written last; what it had before is not known. No campaign writes one yet. A `log` gives each operation a number, later operations higher ones; `write` is
-//! that number. An operation takes effect between `began` and `ended`, in milliseconds; `null` means that its caller never learnt its end.
+//! A `register` has the value that was written last; what it had before is not known. A `log` gives each operation a number, later operations
+//! higher ones; `write` is that number. An operation takes effect between `began` and `ended`, in milliseconds; `null` means that its caller
+//! never learnt its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};

@@ -15,9 +15,9 @@ export const ROW = 48;
 /** Rows of one request, the most that the API gives. */
 const PAGE = 100;
 /** Rows beyond the view that are in the document. */
-const OVERSCAN = 12;
+const OVERSCAN = 6;
 /** Rows that one frame fills with their cells. Others stay empty until the next frame, so that a page that comes does not stop the scrolling. */
-const FILLED = 8;
+const FILLED = 6;
 /** Pages that are kept. */
 const KEPT = 60;
 /** Seconds after a failed request until the next one, if the service does not say how many. */

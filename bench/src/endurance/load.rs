@@ -84,6 +84,7 @@ impl Load {
         }
         let vaults = vaults(&ours.market)?;
         let positions = decisions::positions(&ours.market)?;
+        decisions::await_graph(&ours.market, &owner, &positions)?;
         let events = AtomicU64::new(0);
         Ok(Load {
             ours,

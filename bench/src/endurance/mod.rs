@@ -130,7 +130,7 @@ fn report_results(readings: &[Reading], minutes: u32, rate: f64) -> Result<()> {
             &seen,
         );
         if deviation.abs() > MAX_DEVIATION {
-            exceeded.push(table.to_owned());
+            exceeded.push(table);
         }
     }
     println!("\n{}", report.table());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use xtask::measure::{family, resident_of_family};
 
-use super::growth::PREDICTED;
+use super::growth::{PREDICTED, Predicted};
 use crate::growth::tables::Size;
 use crate::push::ours::Ours;
 use crate::push::subscribers::Latencies;
@@ -53,9 +53,11 @@ impl Reading {
             *of = (resident_of_family(pid)?, descriptors_of_family(pid)?);
         }
         let mut tables = Vec::new();
-        for (table, _) in PREDICTED {
-            let sql =
-                format!("SELECT (SELECT count(*) FROM {table}) AS rows, pg_total_relation_size('{table}') AS bytes");
+        for Predicted { tables: together, .. } in PREDICTED {
+            let (first, size) =
+                (together.first().copied().unwrap_or_default(), |table| format!("pg_total_relation_size('{table}')"));
+            let bytes = together.iter().map(size).collect::<Vec<_>>().join(" + ");
+            let sql = format!("SELECT (SELECT count(*) FROM {first}) AS rows, {bytes} AS bytes");
             tables.push(ours.runtime.block_on(sqlx::query_as(&sql).fetch_one(&ours.db.pool))?);
         }
         let latencies = probe.take();

@@ -1,5 +1,7 @@
 //! What a signed check adds to the database of a running origin.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Result, ensure};
 use rds_engine::clock::Clock;
 use rds_origin::keys::{self, CreateKey};
@@ -16,6 +18,7 @@ use crate::report::Report;
 const VAULTS: u32 = 500;
 const POSITIONS: usize = 20;
 const CHECKS: u32 = 1_000;
+const GRAPH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Has `CHECKS` checks signed, and reports the bytes of each.
 pub fn measure(report: &mut Report) -> Result<()> {
@@ -30,6 +33,7 @@ pub fn measure(report: &mut Report) -> Result<()> {
         anyhow::Ok(Principal::Key { id, org_id: org, plan: Plan::Decisioning })
     })?;
     let positions = positions(&market)?;
+    await_graph(&market, &owner, &positions)?;
     let before = runtime.block_on(sizes(&db.pool))?;
     for number in 0..CHECKS {
         xtask::signals::check()?;
@@ -43,16 +47,30 @@ pub fn measure(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
+/// Waits until a new origin has built the exposure graph, before which it signs nothing.
+pub fn await_graph(market: &Market, owner: &Principal, positions: &[Value]) -> Result<()> {
+    let begun = Instant::now();
+    while ask(market, owner, positions, "bench-first")?.status == 503 {
+        xtask::signals::check()?;
+        ensure!(begun.elapsed() < GRAPH_TIMEOUT, "the exposure graph was not built within {GRAPH_TIMEOUT:?}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
 /// Has one check signed, of a portfolio with this number.
 pub fn check(market: &Market, owner: &Principal, positions: &[Value], number: u32) -> Result<()> {
-    let reference = format!("bench-{number}");
+    let answer = ask(market, owner, positions, &format!("bench-{number}"))?;
+    ensure!(answer.status == 200, "{}: {}", answer.status, String::from_utf8_lossy(&answer.body));
+    Ok(())
+}
+
+fn ask(market: &Market, owner: &Principal, positions: &[Value], reference: &str) -> Result<http::Answer> {
     let body =
         json!({"portfolioRef": reference, "positions": positions, "limits": {"maxSharePerAsset": 0.25}, "issue": true});
     let mut request = Vec::new();
     market.signed_post("/v1/graph/check", body.to_string().into_bytes(), owner)?(&mut request);
-    let answer = http::ask(market.address("origin_edge")?, &request)?;
-    ensure!(answer.status == 200, "{}: {}", answer.status, String::from_utf8_lossy(&answer.body));
-    Ok(())
+    http::ask(market.address("origin_edge")?, &request)
 }
 
 /// The first vaults of the list as positions.
@@ -60,8 +78,8 @@ pub fn positions(market: &Market) -> Result<Vec<Value>> {
     let answer: Value = serde_json::from_slice(&market.ask(&format!("/v1/vaults?limit={POSITIONS}"))?)?;
     let rows = answer.get("data").and_then(Value::as_array).context("no rows")?;
     let key = |row: &Value| {
-        let text = |name: &str| row.get(name).and_then(Value::as_str);
-        Some(format!("{}:{}", text("chain_id")?, text("address")?))
+        let (chain, address) = (row.get("chain_id")?.as_u64()?, row.get("address")?.as_str()?);
+        Some(format!("{chain}:{address}"))
     };
     let keys = rows.iter().map(key).collect::<Option<Vec<_>>>().context("a row without chain or address")?;
     Ok(keys.into_iter().map(|key| json!({"vaultKey": key, "amountUsd": 1_000.25})).collect())

@@ -225,7 +225,9 @@ async function putBack({ folder, held, kept, steps }, { stopsOrigins, leaves }) 
     await postgres.end('SIGINT');
     await disk.restore(folder);
   });
-  await until('both edges show the state of the backup', RECOVERY_SECONDS, async () => (await stack.isReady()) && (await isAsKept(kept, steps)), PROBE_MILLIS);
+  // The backup may have ended before the newest of the states that were sent by then.
+  fault.kept = await until('the restored database says its states', RECOVERY_SECONDS, statesInDatabase, PROBE_MILLIS);
+  await until('both edges show the state of the backup', RECOVERY_SECONDS, async () => (await stack.isReady()) && (await isAsKept(fault.kept, steps)), PROBE_MILLIS);
   fault.to = performance.now();
   await sleep(2000);
   fault.until = performance.now();
@@ -235,6 +237,13 @@ async function putBack({ folder, held, kept, steps }, { stopsOrigins, leaves }) 
   if (!leaves) return;
   await until('the journal has given more sequence numbers than before the restore', RECOVERY_SECONDS, async () => (await numbersGiven()) > given, PROBE_MILLIS);
   for (const client of away) client.comeBack();
+}
+
+/** The newest state of each group in the database. */
+async function statesInDatabase() {
+  const sql = 'select max(tvl_usd)::float8 as tvl_usd from vault_snapshot where vault_id = $1';
+  const states = groups.map(async ({ name, vaults }) => [name, numberIn((await stack.postgres.ask(sql, [vaults[0]]))[0])]);
+  return new Map(await Promise.all(states));
 }
 
 const count = async (table) => (await stack.postgres.ask(`select count(*)::int as rows from ${table}`))[0].rows;
@@ -247,7 +256,7 @@ async function numbersGiven() {
 
 /**
  * Whether a restore is complete: the journal has more steps than the backup, the edge has acknowledged all tag versions, and uncached
- * requests at both edges show at most the states in the backup.
+ * requests at both edges show the states in the backup.
  */
 async function isAsKept(kept, before) {
   const sql = `
@@ -257,7 +266,7 @@ async function isAsKept(kept, before) {
   if (!isTold || steps <= before) return false;
   const pages = stack.edgeUrls.flatMap((edgeUrl) => groups.map(async ({ name, protocol }) => {
     const { status, json } = await request(edgeUrl, uncachedTarget(`/v1/vaults?protocol=${protocol}`), { timeout: 5000 });
-    return status === 200 && json.data.every((row) => numberIn(row) <= kept.get(name));
+    return status === 200 && json.data.every((row) => numberIn(row) === kept.get(name));
   }));
   return (await Promise.all(pages)).every(Boolean);
 }

@@ -1,7 +1,7 @@
 // Compares the guarantees with the responses that the callers got, without knowledge of the implementation.
 //
 // Every function returns the violations of one guarantee, one sentence each. An answer is a record of `record.mjs`; a restore is
-// `{from, to, until, kept}`, where `kept` gives for each group the newest state that the backup may contain.
+// `{from, to, until, kept}`, where `kept` gives for each group the newest state that the restored database has.
 
 import { grouped } from './record.mjs';
 

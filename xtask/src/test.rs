@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
 use crate::command;
@@ -310,15 +310,22 @@ pub(crate) fn node_tests(folder: &Path) -> Command {
     node
 }
 
-/// Installs the suite's npm packages exactly as locked; does nothing without a lock file.
+/// Installs the suite's npm packages exactly as locked; does nothing without a lock file, or if they are installed. `npm ci` deletes them
+/// first, which would take them from tests of the same clone that run meanwhile.
 pub(crate) fn install_clients(suite: &Path) -> Result<()> {
-    if !suite.join("package-lock.json").is_file() {
+    let lock = suite.join("package-lock.json");
+    if !lock.is_file() {
+        return Ok(());
+    }
+    let (wanted, stamp) = (workspace::fingerprint(&[lock], "")?, suite.join("node_modules/.installed"));
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
     let mut step = Step::start("npm packages of e2e");
     let mut npm = Command::new("npm");
     npm.current_dir(suite).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
     command::run(&mut step, npm, &workspace::log("npm"), TIMEOUT)?;
+    std::fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
     step.done("installed");
     Ok(())
 }

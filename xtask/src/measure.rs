@@ -41,9 +41,25 @@ pub fn resident_of_family(pid: u32) -> Result<u64> {
 fn resident(pid: u32) -> Result<u64> {
     let path = format!("/proc/{pid}/status");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    Ok(kib.with_context(|| format!("cannot parse {path}"))? * 1024)
+    kibibytes(&text, "VmRSS:").with_context(|| format!("cannot parse {path}"))
+}
+
+/// Memory of a process and of its current children in bytes, where memory that several processes share counts once.
+pub fn proportional_of_family(pid: u32) -> Result<u64> {
+    family(pid)?.into_iter().map(proportional).sum()
+}
+
+fn proportional(pid: u32) -> Result<u64> {
+    let path = format!("/proc/{pid}/smaps_rollup");
+    // A child may end between both looks; then it has no memory.
+    let Ok(text) = std::fs::read_to_string(&path) else { return Ok(0) };
+    kibibytes(&text, "Pss:").with_context(|| format!("cannot parse {path}"))
+}
+
+/// The bytes in the line of a file of `/proc` that begins with `name`.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
 /// A process and its current children.

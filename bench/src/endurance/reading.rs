@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
-use xtask::measure::{family, resident_of_family};
+use xtask::measure::{family, proportional_of_family};
 
 use super::growth::{PREDICTED, Predicted};
 use crate::growth::tables::Size;
@@ -33,7 +33,7 @@ impl Probe {
 /// The figures of one minute.
 pub struct Reading {
     pub minute: f64,
-    /// Resident bytes and open descriptors of each of [`PROCESSES`].
+    /// Resident bytes of each of [`PROCESSES`] with its children, shared ones counted once, and open descriptors.
     pub processes: [(u64, u64); 3],
     /// Sizes of the tables of [`PREDICTED`].
     pub tables: Vec<Size>,
@@ -50,7 +50,7 @@ impl Reading {
         let mut processes = [(0, 0); 3];
         for (of, name) in processes.iter_mut().zip(PROCESSES) {
             let pid = ours.market.pid(name)?;
-            *of = (resident_of_family(pid)?, descriptors_of_family(pid)?);
+            *of = (proportional_of_family(pid)?, descriptors_of_family(pid)?);
         }
         let mut tables = Vec::new();
         for Predicted { tables: together, .. } in PREDICTED {

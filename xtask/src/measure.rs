@@ -1,5 +1,6 @@
 //! CPU time and memory of a process, from `/proc`.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -41,7 +42,7 @@ pub fn resident_of_family(pid: u32) -> Result<u64> {
 fn resident(pid: u32) -> Result<u64> {
     let path = format!("/proc/{pid}/status");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    kibibytes(&text, "VmRSS:").with_context(|| format!("cannot parse {path}"))
+    bytes_of(&text, "VmRSS:").with_context(|| format!("cannot parse {path}"))
 }
 
 /// Memory of a process and of its current children in bytes, where memory that several processes share counts once.
@@ -51,13 +52,21 @@ pub fn proportional_of_family(pid: u32) -> Result<u64> {
 
 fn proportional(pid: u32) -> Result<u64> {
     let path = format!("/proc/{pid}/smaps_rollup");
-    // A child may end between both looks; then it has no memory.
-    let Ok(text) = std::fs::read_to_string(&path) else { return Ok(0) };
-    kibibytes(&text, "Pss:").with_context(|| format!("cannot parse {path}"))
+    let text = match std::fs::read_to_string(&path) {
+        // A child may end between both looks; then it has no memory.
+        Err(error)
+            if error.kind() == ErrorKind::NotFound
+                || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) =>
+        {
+            return Ok(0);
+        }
+        read => read.with_context(|| format!("cannot read {path}"))?,
+    };
+    bytes_of(&text, "Pss:").with_context(|| format!("cannot parse {path}"))
 }
 
-/// The bytes in the line of a file of `/proc` that begins with `name`.
-fn kibibytes(text: &str, name: &str) -> Option<u64> {
+/// The kibibytes in the line of a file of `/proc` that begins with `name`, in bytes.
+fn bytes_of(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
@@ -87,12 +96,19 @@ fn ticks_of_ended(stat: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ticks, ticks_of_ended};
+    use super::{bytes_of, proportional_of_family, ticks, ticks_of_ended};
 
     #[test]
     fn a_hostile_process_name_does_not_shift_the_fields() {
         let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 7 4 20 0 1 0 1 1 1";
         assert_eq!(ticks(stat), Some(300));
         assert_eq!(ticks_of_ended(stat), Some(11));
+    }
+
+    #[test]
+    fn memory_is_read_from_the_line_of_its_name() {
+        let rollup = "Rss:               36572 kB\nPss:               12181 kB\nPss_Dirty:         10814 kB\n";
+        assert_eq!(bytes_of(rollup, "Pss:"), Some(12_181 * 1024));
+        assert!(proportional_of_family(std::process::id()).unwrap() > 0);
     }
 }

@@ -27,7 +27,7 @@ const MAX_DESCRIPTORS: f64 = 0.1;
 /// Maximum relative difference between the predicted and the measured growth of a table.
 const MAX_DEVIATION: f64 = 0.2;
 const METHOD: &str = "Postgres, origin and edge as `up` starts them, with 500 vaults. Every ten seconds a batch with a new reading of each vault is ingested; every second an event is published to \
-    100 streams and 20 webhook endpoints, and a check of 20 positions is signed; the edge gets the mixed load of `soak`. Slopes are of the last half. A table's growth is predicted from the number of its \
+    100 streams and 20 webhook endpoints, and a check of 20 positions is signed; the edge gets the mixed load of `soak`. Memory that the processes of one part share counts once. Slopes are of the last half. A table's growth is predicted from the number of its \
     new rows and the bytes a row that `growth` measured, and compared with what its files grew by between the end of the first tenth and the end. `bench/endurance.svg` draws the run.";
 
 /// Options of `endurance`.

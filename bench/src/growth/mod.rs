@@ -14,8 +14,8 @@ use crate::report::Report;
 const PARTS: [&str; 2] = ["histories", "decisions"];
 const METHOD: &str = "The simulated market is ingested hour by hour, each hour as one batch followed by its score run, into four databases: two numbers of vaults, \
     each for two numbers of days. The difference of two durations is what the days in between added, and the difference of that between the two numbers of vaults tells what a \
-    vault adds from what a batch adds. Sizes are of tables with their indexes and large values after `VACUUM`, and are extrapolated to 10,000 vaults and 365 days. Tables that grow by less than a megabyte or a thousand rows a year are not listed; of one that grew by a few pages \
-    the figure is uncertain. `decisions` sends checks of 20 positions to a running origin and has each one signed.";
+    vault adds from what a batch adds. Sizes are of tables with their indexes and large values after `VACUUM`, and are extrapolated to 10,000 vaults and 365 days. \
+    Tables that grow by less than a megabyte or a thousand rows a year are not listed; of one that grew by a few pages the figure is uncertain. `decisions` sends checks of 20 positions to a running origin and has each one signed.";
 
 /// Options of `growth`.
 #[derive(Args, Clone, Debug)]
